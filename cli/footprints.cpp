@@ -178,8 +178,8 @@ class Trace {
     if (json_) *json_ << json_of(kernel, launch).dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
     std::string body;
     for (const KernelBytes& bytes : launch.exact.bytes) body += line_of(bytes);
+    if (!launch.exact.complete || launch.through_textures) body += pointers_of(launch);
     if (launch.exact.complete && body.empty()) body = "  touches no memory\n";
-    if (!launch.exact.complete) body += pointers_of(launch);
     std::string name = report::one_line(judge::plain_name(kernel.demangled));
     Key key{name.empty() ? "a kernel without a name" : name, kernel.mangled, body};
     ++blocks_[key].launches[static_cast<std::size_t>(launch.known)];
@@ -237,11 +237,12 @@ class Trace {
       const ordering::AllocationInfo* allocation = judge_.model().find_allocation(pointer.address);
       if (!allocation) continue;
       std::string size;
-      std::string range = range_of(pointer.address, allocation->range.end - pointer.address, &size);
+      const std::uint64_t most = allocation->range.end - pointer.address;
+      std::string range = range_of(pointer.address, pointer.reach ? std::min(pointer.reach, most) : most, &size);
       const char* what = pointer.mode == AccessMode::Read     ? "may read "
                          : pointer.mode == AccessMode::Atomic ? "may update atomically "
                                                               : "may read or write ";
-      out += "  " + std::string(what) + range + size + "\n";
+      out += "  " + std::string(what) + range + size + (pointer.reach ? ", through a texture or surface\n" : "\n");
     }
     if (!out.empty()) return out;
     return launch.exact.bytes.empty() ? "  its memory is not known\n" : "  and perhaps more\n";

@@ -181,8 +181,10 @@ void block_handed_out(std::uint64_t address, std::uint64_t bytes, std::uint64_t 
   write_block(Kind::BlockAlloc, address, bytes, place, frame);
 }
 
-void block_given_back(std::uint64_t address, const void* frame) {
-  write_block(Kind::BlockFree, address, 0, {{}, trace::kNoStream | trace::kOwnEvents}, frame);
+void block_given_back(std::uint64_t address, bool puts_off, const void* frame) {
+  std::uint16_t flags = trace::kNoStream | trace::kOwnEvents;
+  if (puts_off) flags |= trace::kPutsOff;
+  write_block(Kind::BlockFree, address, 0, {{}, flags}, frame);
 }
 
 void name_memory(std::uint64_t address, const char* name) { write_name<Kind::NameMemory>(address, name); }

@@ -5,8 +5,9 @@
 // A record has room for kMostPartsPerRecord parts. A longer batch is several records, the last of which is the operation:
 // the judge keeps the parts of those before it. Parts past kMostParts are not recorded: a race of theirs is missed.
 //
-// An operand that is an array has no address, and is recorded as 0. How many bytes such a copy moves follows from the
-// array's format, which the driver is asked for; of a format that is not known here the copy is left out.
+// How many bytes a copy moves that has an array for an operand follows from the array's format, which the driver is asked
+// for where the array is not known (arrays.h); such an operand is recorded as 0. Of a format that is not known here the
+// copy is left out.
 #pragma once
 
 #include <algorithm>

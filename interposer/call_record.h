@@ -14,10 +14,12 @@
 #include <cuda.h>
 
 #include "interposer/agent_host.h"
+#include "interposer/arrays.h"
 #include "interposer/batches.h"
 #include "interposer/decode.h"
 #include "interposer/driver.h"
 #include "interposer/functions.h"
+#include "interposer/graph_bodies.h"
 #include "interposer/graph_image.h"
 #include "interposer/learning.h"
 #include "interposer/pointer_regions.h"
@@ -43,7 +45,7 @@ constexpr bool is_allocation(api::EffectKind kind) {
 
 constexpr bool is_free(api::EffectKind kind) {
   return kind == api::EffectKind::Free || kind == api::EffectKind::FreeHost || kind == api::EffectKind::FreeAsync ||
-         kind == api::EffectKind::Unregister || kind == api::EffectKind::Unmap;
+         kind == api::EffectKind::Unregister || kind == api::EffectKind::Unmap || kind == api::EffectKind::ArrayFree;
 }
 
 constexpr trace::Kind plain_kind(api::EffectKind kind) {
@@ -102,6 +104,10 @@ class CallRecord {
       return fill_shaped_copy();
     } else if constexpr (is_allocation(kKind)) {
       return fill_allocation();
+    } else if constexpr (kKind == api::EffectKind::ArrayCreate) {
+      return fill_array();
+    } else if constexpr (kKind == api::EffectKind::TextureCreate) {
+      return fill_texture();
     } else if constexpr (is_free(kKind)) {
       return fill_free();
     } else if constexpr (kEffect.batch != api::Batch::None) {
@@ -153,6 +159,10 @@ class CallRecord {
       w.dst = arg<kEffect.dst>();
       w.src = arg<kEffect.src>();
       w.width = arg<kEffect.bytes>();
+      if constexpr (kEffect.dst_array != api::kAbsent)
+        w.dst = array_address(arg<kEffect.dst_array>(), arg<kEffect.dst_array + 1>());
+      if constexpr (kEffect.src_array != api::kAbsent)
+        w.src = array_address(arg<kEffect.src_array>(), arg<kEffect.src_array + 1>());
     } else {
       auto& w = slot.record->as<trace::Kind::Fill>();
       w.dst = arg<kEffect.dst>();
@@ -252,6 +262,7 @@ class CallRecord {
 
   Slot fill_free() const {
     std::uint64_t address = arg<kEffect.object>();  // null is a legal call that frees nothing
+    if constexpr (kKind == api::EffectKind::ArrayFree) address = array_going(address);
     StreamArgument at{};
     if constexpr (kKind == api::EffectKind::FreeAsync) at = stream();
     Slot slot = start(trace::Kind::Free);
@@ -264,6 +275,52 @@ class CallRecord {
     w.stream = at.handle;
     w.context = current_context();
     return slot;
+  }
+
+  /// The array's sizes, and then the allocation that it is.
+  Slot fill_array() const {
+    const std::uint64_t levels = kEffect.count == api::kAbsent ? 1 : arg<kEffect.count>();
+    const ArrayLayout made = array_made(
+        out<kEffect.object>(), layout_of(*std::get<static_cast<std::size_t>(kEffect.src)>(arguments_)), levels);
+    if (!made.base) return {};
+    Slot sizes = start(trace::Kind::ArraySizes);
+    if (!sizes) return sizes;
+    auto& s = sizes.record->as<trace::Kind::ArraySizes>();
+    s.address = made.base;
+    s.width = made.width;
+    s.height = made.height;
+    s.depth = made.depth;
+    s.element = made.element;
+    s.levels = made.levels;
+    publish(sizes);
+    Slot slot = start(trace::Kind::Alloc);
+    if (!slot) return slot;
+    auto& w = slot.record->as<trace::Kind::Alloc>();
+    w.address = made.base;
+    w.bytes = made.bytes;
+    w.memory = ordering::MemoryKind::Array;
+    w.context = current_context();
+    return slot;
+  }
+
+  /// What the object is made of; without bytes: of an array that is not known.
+  Slot fill_texture() const {
+    const CUDA_RESOURCE_DESC& is = *std::get<static_cast<std::size_t>(kEffect.src)>(arguments_);
+    const TexturedMemory memory = textured_memory(is);
+    Slot slot = start(trace::Kind::Texture);
+    if (!slot) return slot;
+    auto& w = slot.record->as<trace::Kind::Texture>();
+    w.handle = out<kEffect.object>();
+    w.surface = kEffect.surface;
+    w.address = memory.address;
+    w.bytes = memory.bytes;
+    return slot;
+  }
+
+  /// Of a call that makes an executable graph.
+  std::uint64_t instantiation_flags() const {
+    if constexpr (kEffect.params != api::kAbsent) return std::get<kEffect.params>(arguments_)->flags;
+    return arg<kEffect.flags>();
   }
 
   Slot fill_other() const {
@@ -287,7 +344,8 @@ class CallRecord {
       if (slot)
         slot.record->as<trace::Kind::GraphInstantiate>().exec = exec,
         slot.record->as<trace::Kind::GraphInstantiate>().graph = arg<kEffect.src>(),
-        slot.record->as<trace::Kind::GraphInstantiate>().image = image;
+        slot.record->as<trace::Kind::GraphInstantiate>().image = image,
+        slot.record->as<trace::Kind::GraphInstantiate>().creation_flags = instantiation_flags();
     } else if constexpr (kKind == api::EffectKind::GraphUpdate || kKind == api::EffectKind::GraphNodeUpdate) {
       constexpr bool kWhole = kKind == api::EffectKind::GraphUpdate;
       const std::uint64_t exec = arg<kEffect.object>();
@@ -310,6 +368,7 @@ class CallRecord {
                                           CUgraphNodeParams*>) {
         const CUgraphNodeParams& any = *std::get<std::tuple_size_v<Arguments> - 1>(arguments_);
         if (any.type == CU_GRAPH_NODE_TYPE_GRAPH) note_child(reinterpret_cast<std::uint64_t>(any.graph.graph), node);
+        if (any.type == CU_GRAPH_NODE_TYPE_CONDITIONAL) keep_bodies(node, any.conditional);
       }
       slot = start(trace::Kind::NodeMade);
       if (slot) slot.record->as<trace::Kind::NodeMade>().node = node;

@@ -11,6 +11,7 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 
+#include "interposer/arrays.h"
 #include "ordering/api/row.h"
 #include "ordering/types.h"
 #include "trace/format.h"
@@ -51,55 +52,89 @@ std::uint64_t result_word(const Arguments& arguments) {
   }
 }
 
-/// One side of a 2D or 3D copy: address of the first byte, 0 for an array.
+/// One side of a 2D or 3D copy, as its descriptor has it.
 template <class Device>
-std::uint64_t side_base(CUmemorytype type, const void* host, Device device, std::uint64_t offset) {
-  switch (type) {
-    case CU_MEMORYTYPE_HOST:
-      return reinterpret_cast<std::uint64_t>(host) + offset;
-    case CU_MEMORYTYPE_DEVICE:
-    case CU_MEMORYTYPE_UNIFIED:
-      return static_cast<std::uint64_t>(device) + offset;
-    case CU_MEMORYTYPE_ARRAY:
-      break;
+struct GivenSide {
+  CUmemorytype type;
+  const void* host;
+  Device device;
+  CUarray array;
+  std::uint64_t x, y, z;
+  std::uint64_t pitch;   ///< 0: packed
+  std::uint64_t height;  ///< rows from slice to slice
+};
+
+/// Where the first byte of the side is, and the ones behind it.
+struct PlacedSide {
+  std::uint64_t base;  ///< 0: an array that is not known
+  std::uint64_t pitch;
+  std::uint64_t slice;
+};
+
+template <class Device>
+PlacedSide place(const GivenSide<Device>& side, std::uint64_t width) {
+  PlacedSide out{};
+  std::uint64_t first = 0;
+  if (side.type == CU_MEMORYTYPE_ARRAY) {
+    const ArrayLayout array = array_layout(side.array);
+    if (array.element == 0) return {0, width, width * side.height};
+    first = array.base;
+    out = {0, array.pitch(), array.slice()};
+  } else {
+    first = side.type == CU_MEMORYTYPE_HOST ? reinterpret_cast<std::uint64_t>(side.host)
+                                            : static_cast<std::uint64_t>(side.device);
+    out.pitch = side.pitch ? side.pitch : width;
+    out.slice = out.pitch * side.height;
   }
-  return 0;
+  out.base = first + side.z * out.slice + side.y * out.pitch + side.x;
+  return out;
 }
 
-/// Sides, width and shape of a Copy record from CUDA_MEMCPY2D*, all versions. A pitch of 0 means "packed".
+inline void set_sides(const PlacedSide& dst, const PlacedSide& src, trace::Words<trace::Kind::Copy>& w,
+                      trace::Shape& shape) {
+  w.dst = dst.base;
+  w.src = src.base;
+  w.shaped = 1;
+  shape.dst_pitch = dst.pitch;
+  shape.src_pitch = src.pitch;
+  shape.dst_slice = dst.slice;
+  shape.src_slice = src.slice;
+}
+
+/// Sides, width and shape of a Copy record from CUDA_MEMCPY2D*, all versions.
 template <class Descriptor>
 void decode_copy_2d(const Descriptor& d, trace::Words<trace::Kind::Copy>& w, trace::Shape& shape) {
-  std::uint64_t dst_pitch = d.dstPitch ? d.dstPitch : d.WidthInBytes;
-  std::uint64_t src_pitch = d.srcPitch ? d.srcPitch : d.WidthInBytes;
-  w.dst = side_base(d.dstMemoryType, d.dstHost, d.dstDevice, d.dstY * dst_pitch + d.dstXInBytes);
-  w.src = side_base(d.srcMemoryType, d.srcHost, d.srcDevice, d.srcY * src_pitch + d.srcXInBytes);
+  using Device = decltype(d.dstDevice);
+  const GivenSide<Device> dst{d.dstMemoryType, d.dstHost, d.dstDevice, d.dstArray, d.dstXInBytes,
+                              d.dstY,          0,         d.dstPitch,  d.Height};
+  const GivenSide<Device> src{d.srcMemoryType, d.srcHost, d.srcDevice, d.srcArray, d.srcXInBytes,
+                              d.srcY,          0,         d.srcPitch,  d.Height};
+  set_sides(place(dst, d.WidthInBytes), place(src, d.WidthInBytes), w, shape);
   w.width = d.WidthInBytes;
-  w.shaped = 1;
-  shape.dst_pitch = dst_pitch;
-  shape.src_pitch = src_pitch;
   shape.height = d.Height;
-  shape.dst_slice = dst_pitch * d.Height;
-  shape.src_slice = src_pitch * d.Height;
   shape.depth = 1;
 }
 
 /// The same from CUDA_MEMCPY3D* and CUDA_MEMCPY3D_PEER*.
 template <class Descriptor>
 void decode_copy_3d(const Descriptor& d, trace::Words<trace::Kind::Copy>& w, trace::Shape& shape) {
-  std::uint64_t dst_pitch = d.dstPitch ? d.dstPitch : d.WidthInBytes;
-  std::uint64_t src_pitch = d.srcPitch ? d.srcPitch : d.WidthInBytes;
-  std::uint64_t dst_slice = dst_pitch * (d.dstHeight ? d.dstHeight : d.Height);
-  std::uint64_t src_slice = src_pitch * (d.srcHeight ? d.srcHeight : d.Height);
-  w.dst = side_base(d.dstMemoryType, d.dstHost, d.dstDevice, d.dstZ * dst_slice + d.dstY * dst_pitch + d.dstXInBytes);
-  w.src = side_base(d.srcMemoryType, d.srcHost, d.srcDevice, d.srcZ * src_slice + d.srcY * src_pitch + d.srcXInBytes);
+  using Device = decltype(d.dstDevice);
+  const GivenSide<Device> dst{d.dstMemoryType, d.dstHost,     d.dstDevice,
+                              d.dstArray,      d.dstXInBytes, d.dstY,
+                              d.dstZ,          d.dstPitch,    d.dstHeight ? d.dstHeight : d.Height};
+  const GivenSide<Device> src{d.srcMemoryType, d.srcHost,     d.srcDevice,
+                              d.srcArray,      d.srcXInBytes, d.srcY,
+                              d.srcZ,          d.srcPitch,    d.srcHeight ? d.srcHeight : d.Height};
+  set_sides(place(dst, d.WidthInBytes), place(src, d.WidthInBytes), w, shape);
   w.width = d.WidthInBytes;
-  w.shaped = 1;
-  shape.dst_pitch = dst_pitch;
-  shape.src_pitch = src_pitch;
   shape.height = d.Height;
-  shape.dst_slice = dst_slice;
-  shape.src_slice = src_slice;
   shape.depth = d.Depth;
+}
+
+/// The side of a linear copy that is an array. 0: not known, or of a format whose rows are not known.
+inline std::uint64_t array_address(std::uint64_t array, std::uint64_t offset) {
+  const ArrayLayout layout = array_layout(array);
+  return layout.element ? layout.base + offset : 0;
 }
 
 /// Bytes from the first to behind the last that one side of a decoded copy touches; between its rows, `pitch` bytes

@@ -56,7 +56,7 @@ constexpr bool is_ordinary(CUresult result) {
 constexpr bool ends_memory(api::EffectKind kind) {
   using api::EffectKind;
   return kind == EffectKind::Free || kind == EffectKind::FreeHost || kind == EffectKind::Unregister ||
-         kind == EffectKind::Unmap;
+         kind == EffectKind::Unmap || kind == EffectKind::ArrayFree;
 }
 
 /// Is a call that failed so recorded as if it had succeeded? A free that returns an error which ends its context has

@@ -10,6 +10,7 @@
 #include "interposer/decode.h"
 #include "interposer/driver.h"
 #include "interposer/fork.h"
+#include "interposer/graph_bodies.h"
 #include "interposer/graph_memory.h"
 #include "interposer/launch.h"
 #include "interposer/learning.h"
@@ -92,6 +93,7 @@ class Image {
   template <class Parameters>
   bool operations(std::uint64_t node, const Parameters& given);
   bool child(std::uint64_t node, CUgraph graph);
+  bool conditional(std::uint64_t node);
 
  private:
   Slot start(std::uint64_t node, NodeKind what, unsigned continuations);
@@ -160,6 +162,7 @@ bool Image::copy(std::uint64_t node, const CUDA_MEMCPY3D& given) {
   auto& shape = *reinterpret_cast<trace::Shape*>(&inner + 1);
   decode_copy_3d(given, w, shape);
   const bool gaps = shape.height > 1 || shape.depth > 1;
+  // An array is no memory of the host's: its address is in none of the tables there.
   keep_range_of_graph(exec_, {w.dst, extent(w, shape, shape.dst_pitch, shape.dst_slice), LoanUse::Writes,
                               given.dstMemoryType == CU_MEMORYTYPE_HOST, gaps});
   keep_range_of_graph(exec_, {w.src, extent(w, shape, shape.src_pitch, shape.src_slice), LoanUse::Reads,
@@ -201,6 +204,21 @@ bool Image::child(std::uint64_t node, CUgraph inside) {
   const bool written = plain(node, NodeKind::Child) && (!inside || graph(inside, node));
   parent_ = outer;
   return written;
+}
+
+bool Image::conditional(std::uint64_t node) {
+  const std::span<const CUgraph> bodies = bodies_of(node);
+  if (bodies.empty()) return plain(node, NodeKind::Opaque);
+  if (!plain(node, NodeKind::Conditional)) return false;
+  const std::uint64_t outer = parent_;
+  for (CUgraph body : bodies) {
+    // Handles are aligned: the next address is no other's.
+    const std::uint64_t handle = raw(body) + 1;
+    parent_ = node;
+    if (!plain(handle, NodeKind::Body) || !graph(body, handle)) return false;
+  }
+  parent_ = outer;
+  return true;
 }
 
 bool Image::read(CUgraphNode node) {
@@ -247,6 +265,8 @@ bool Image::read(CUgraphNode node) {
                   [&](const auto& given) { return operations(handle, given); });
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
       return plain(handle, NodeKind::JoinsAll);
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+      return conditional(handle);
     default:
       return plain(handle, NodeKind::Opaque);
   }

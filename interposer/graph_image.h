@@ -11,6 +11,9 @@
 // What the driver cannot tell is where the program made a node. So each call that makes one says so (NodeMade): those
 // that add a node have its handle; after a captured call it is the only node that the stream's next one would come after.
 //
+// The bodies of a conditional node are graphs of their own, with what they are when the whole is instantiated
+// (graph_bodies.h).
+//
 // HOST MEMORY. A launch lends what its nodes use of the host's memory, as other calls do (host/loans.h). It must not read
 // the graph again for that, so a list of those ranges is kept for each executable graph that has any.
 //

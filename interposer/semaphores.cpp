@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 
+#include "interposer/handle_table.h"
 #include "interposer/pieces.h"
 #include "interposer/stack.h"
 #include "interposer/stream_signals.h"

@@ -28,6 +28,17 @@
 // (trace::kOwnEvents); which those are, the judge finds by the call stacks. While a capture is under way the allocator
 // puts the events off. Then it is not known what it will wait for, and the end of the block is not recorded.
 //
+// POOLS OF THE PROGRAM'S OWN (torch.cuda.MemPool). To the allocator, making memory in such a pool is a capture under way, and
+// it puts the events off as well, until the pool is left. No call tells us that it is entered or left, but whoever
+// enters one asks for its number, in another library than the one that answers:
+//
+//     std::pair<uint64_t, uint64_t> at::cuda::MemPool::id()                        (libtorch_cuda.so, PyTorch 2.11)
+//     std::pair<uint64_t, uint64_t> c10::cuda::MemPool::id()                       (libc10_cuda.so, before)
+//
+// So once a program has asked, blocks are those of a pool that says neither for which stream they are nor what it waits
+// for: nothing is reported at the free, and each use of a block is compared with the uses in its earlier lives. What the
+// allocator has waited for is before it, as it asks its events before it hands the block out.
+//
 // The function is called with the allocator's lock held: what is done here takes no lock that is held while memory of
 // PyTorch's is allocated.
 #include <dlfcn.h>
@@ -54,6 +65,11 @@ constexpr std::int8_t kCuda = 1;  // c10::DeviceType::CUDA
 
 using Report = void(void*, std::int64_t, std::size_t, std::size_t, TorchDevice);
 using CurrentStream = int(std::int32_t, void**);
+/// std::pair<uint64_t, uint64_t>, in registers.
+struct PoolId {
+  std::uint64_t first, second;
+};
+using AskPoolId = PoolId(void*);
 
 /// Of one library that is loaded under this name. PyTorch's are often not where dlsym(RTLD_NEXT) looks: Python opens
 /// its modules apart from one another.
@@ -84,18 +100,32 @@ class TorchFunction {
   std::atomic<Function*> known_{nullptr};
 };
 
-// A fork keeps g_report, g_current_stream: the libraries lie where they lay.
+// A fork keeps g_report, g_current_stream, g_pool_id, g_older_pool_id: the libraries lie where they lay.
 constinit TorchFunction<Report> g_report{"libc10.so", "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"};
 constinit TorchFunction<CurrentStream> g_current_stream{"libtorch_cuda.so", "aoti_torch_get_current_cuda_stream"};
+constinit TorchFunction<AskPoolId> g_pool_id{"libtorch_cuda.so", "_ZN2at4cuda7MemPool2idEv"};
+constinit TorchFunction<AskPoolId> g_older_pool_id{"libc10_cuda.so", "_ZN3c104cuda7MemPool2idEv"};
+
+// A fork keeps g_own_pools: the child has the pools as well.
+/// The program has a pool of its own.
+constinit std::atomic<bool> g_own_pools{false};
+
+PoolId pool_id(TorchFunction<AskPoolId>& known, void* pool) {
+  g_own_pools.store(true, std::memory_order_relaxed);
+  AskPoolId* ask = known.get();
+  return ask ? ask(pool) : PoolId{};
+}
 
 void note_block(void* block, std::int64_t bytes, TorchDevice device, const void* frame) {
   if (!block || bytes == 0 || device.type != kCuda || !recording() || !options().torch_blocks || !options().stacks)
     return;
   const auto address = reinterpret_cast<std::uint64_t>(block);
+  const bool own_pools = g_own_pools.load(std::memory_order_relaxed);
   if (bytes < 0) {
-    if (!any_capture()) block_given_back(address, frame);
+    if (own_pools || !any_capture()) block_given_back(address, own_pools, frame);
     return;
   }
+  if (own_pools) return block_began(address, static_cast<std::uint64_t>(bytes), frame);
   CurrentStream* current = g_current_stream.get();
   void* stream = nullptr;
   if (!current || current(device.index, &stream) != 0) return;
@@ -113,3 +143,13 @@ _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(  // NOLINT(bugprone-reser
   note_block(block, bytes, device, __builtin_frame_address(0));
   if (Report* report = g_report.get()) report(block, bytes, allocated, reserved, device);
 }
+
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): PyTorch's
+extern "C" __attribute__((visibility("default"))) streamsan::recorder::PoolId _ZN2at4cuda7MemPool2idEv(void* pool) {
+  return pool_id(streamsan::recorder::g_pool_id, pool);
+}
+
+extern "C" __attribute__((visibility("default"))) streamsan::recorder::PoolId _ZN3c104cuda7MemPool2idEv(void* pool) {
+  return pool_id(streamsan::recorder::g_older_pool_id, pool);
+}
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)

@@ -26,6 +26,9 @@ constexpr bool leaves_all_as_it_was(api::EffectKind kind) {
     case api::EffectKind::QueryEvent:
     case api::EffectKind::FunctionLookup:
     case api::EffectKind::GlobalLookup:
+    case api::EffectKind::ArrayCreate:
+    case api::EffectKind::ArrayPart:
+    case api::EffectKind::TextureCreate:
       return true;
     default:
       return false;

@@ -23,6 +23,8 @@ const char* memory_name(ordering::MemoryKind kind) {
       return "registered host memory";
     case ordering::MemoryKind::Pageable:
       return "host memory";
+    case ordering::MemoryKind::Array:
+      return "an array";
   }
   return "memory";
 }

@@ -156,6 +156,34 @@ Code::Besides Code::besides(std::uint32_t index, const Kernel& kernel) {
           .atomic_for_host = code->facts.atomic_for_host};
 }
 
+bool Code::uses_textures(std::uint32_t index, const Kernel& kernel) {
+  const ptx::KnownKernel* code = enabled_ ? find(index, kernel) : nullptr;
+  return code && (!code->facts.textures.uses.empty() || !code->facts.textures.all_known);
+}
+
+bool Code::add_textures(std::uint32_t index, const Kernel& kernel, std::uint64_t hash,
+                        std::vector<TextureArgument>& out) {
+  const ptx::KnownKernel* code = enabled_ ? find(index, kernel) : nullptr;
+  if (!code) return false;
+  const ptx::Textures& textures = code->facts.textures;
+  if (textures.uses.empty()) return textures.all_known;
+  const auto found = arguments_.find({kernel.trace_id, hash});
+  if (found == arguments_.end() || parameter_bytes(code->kernel) != found->second.bytes.size()) return false;
+  const std::vector<std::byte>& bytes = found->second.bytes;
+  bool all = textures.all_known;
+  for (const ptx::TextureUse& use : textures.uses) {
+    const std::size_t at = use.word * ptx::kWordBytes;
+    if (at + ptx::kWordBytes > bytes.size()) {
+      all = false;
+      continue;
+    }
+    TextureArgument argument{.surface = use.surface, .written = use.written, .chosen = use.chosen};
+    std::memcpy(&argument.handle, bytes.data() + at, sizeof argument.handle);
+    out.push_back(argument);
+  }
+  return all;
+}
+
 bool Code::can_wait(std::uint32_t index, const Kernel& kernel) {
   const ptx::KnownKernel* code = enabled_ ? find(index, kernel) : nullptr;
   return !code || code->facts.can_wait;

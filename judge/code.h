@@ -81,6 +81,16 @@ class Code {
     bool atomic_for_host = false;  ///< what it does by atomic accesses is atomic for the host, too
   };
   Besides besides(std::uint32_t index, const Kernel& kernel);
+  /// An object that the kernel is given and reads or writes memory through (ptx/textures.h).
+  struct TextureArgument {
+    std::uint64_t handle = 0;
+    bool surface = false;
+    bool written = false;
+    bool chosen = false;
+  };
+  bool uses_textures(std::uint32_t index, const Kernel& kernel);
+  /// Adds those of a launch. False: there may be others.
+  bool add_textures(std::uint32_t index, const Kernel& kernel, std::uint64_t hash, std::vector<TextureArgument>& out);
   /// May the kernel wait for what others write? A launch of it that took long may have been slow instead.
   bool can_wait(std::uint32_t index, const Kernel& kernel);
   /// What the kernel makes of those in front of it and behind it (ptx/grid.h).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Passes records of events to the model and to the search for misused events; also records of failed calls and of order
-// between host threads. See judge.h.
+// Passes records of events to the model and to the search for misused events; also records of failed calls, of order
+// between host threads, and of what the program says of its own run. See judge.h.
 #include "judge/judge.h"
 #include "ordering/api/results.h"
 
@@ -151,6 +151,20 @@ void Judge::call_failed(const Record& record) {
   if (ended_by_.empty() && api::ends_context(failed.result))
     ended_by_ = std::string(failed.row->base) + " failed with " + result_text(failed.result);
   failed_calls_.add(failed);
+}
+
+void Judge::mark(const Item& item) {
+  const auto& w = item.record->as<trace::Kind::Mark>();
+  // A call's moment is its position plus one.
+  hazards_.marks().add(w.level, item.position + 1, trace::payload_text(item.payload, 0, w.name_bytes));
+}
+
+void Judge::host_waits(const Item& item) {
+  const Record& record = *item.record;
+  const auto& w = record.as<trace::Kind::HostWaits>();
+  if (w.state.raw > static_cast<std::uint64_t>(trace::HostWaitsState::Allowed)) return;
+  hidden_syncs_.say(record.thread, w.state,
+                    record.stack ? places_.site_outside(SiteKind::Pool, "", record.stack) : ordering::kNoSite);
 }
 
 }  // namespace streamsan::judge

@@ -239,6 +239,22 @@ Explainer::Sides Explainer::sides(const KeptHazard& kept) {
           .buffer = buffer_report(kept)};
 }
 
+namespace {
+
+/// An array has no address that anybody knows: its bytes are counted from its first.
+void count_from(report::Finding& finding, std::uint64_t first) {
+  const auto shift = [first](std::uint64_t& address) { address = address < first ? 0 : address - first; };
+  shift(finding.overlap_begin);
+  shift(finding.overlap_end);
+  if (finding.overlap) shift(finding.overlap->end);
+  for (report::AccessReport& access : finding.accesses) {
+    shift(access.begin);
+    shift(access.end);
+  }
+}
+
+}  // namespace
+
 report::Finding Explainer::finding(const KeptHazard& kept) {
   const Hazard& hazard = kept.hazard;
   Sides both = sides(kept);
@@ -298,6 +314,7 @@ report::Finding Explainer::finding(const KeptHazard& kept) {
   out.count = kept.count;
   out.weaker = kept.weaker;
   out.passed_on = hazard.perhaps_passed_on;
+  if (hazard.allocation.kind == ordering::MemoryKind::Array) count_from(out, hazard.allocation.range.begin);
   return out;
 }
 

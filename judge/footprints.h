@@ -81,6 +81,8 @@ enum class Known : std::uint8_t {
 /// What is known of one launch.
 struct LaunchBytes {
   Known known = Known::Inferred;
+  bool through_textures = false;  ///< it touches more than was measured or proved: what its textures are made of,
+  bool unknown_textures = false;  ///< and some of them are not known
   bool confined = false;  ///< proved that it touches nothing that its arguments do not lead to, though not which bytes
   ResolvedFootprint exact;
   std::vector<ordering::PointerArgument>

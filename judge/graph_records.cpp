@@ -42,6 +42,10 @@ void Judge::graph_node(const Item& item) {
 }
 
 void Judge::graph_made(const Record& record) {
+  if (record.kind == Kind::GraphInstantiate) {
+    constexpr std::uint64_t kDeviceLaunch = 4;  // CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH
+    graphs_of_kernels_ += (record.as<Kind::GraphInstantiate>().creation_flags & kDeviceLaunch) != 0;
+  }
   if (record.kind == Kind::GraphUpdate) {
     if (graphs_.update(record)) return;
   } else if (const Graphs::Exec exec = graphs_.instantiate(record, call(record).site); exec.graph) {

@@ -5,6 +5,7 @@
 #include <queue>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace streamsan::judge {
 namespace {
@@ -42,6 +43,8 @@ GraphNode::Kind kind_of(NodeKind what) {
     case NodeKind::Opaque:
     case NodeKind::Disabled:
     case NodeKind::Enabled:
+    case NodeKind::Conditional:
+    case NodeKind::Body:
       break;
   }
   return GraphNode::Kind::Nothing;
@@ -81,6 +84,10 @@ void sort(std::vector<GraphNode>& nodes) {
   nodes = std::move(sorted);
 }
 
+bool has_nodes(NodeKind what) {
+  return what == NodeKind::Child || what == NodeKind::Conditional || what == NodeKind::Body;
+}
+
 }  // namespace
 
 void Graphs::made(const Record& record) {
@@ -106,7 +113,7 @@ void Graphs::add_node(const Record& record, GraphNode node) {
   Node& added = images_[w.image].nodes.emplace_back();
   added.handle = w.node & trace::kEdgeNode;
   added.parent = w.parent & trace::kEdgeNode;
-  added.is_child = what == NodeKind::Child;
+  added.is_child = has_nodes(what);
   added.what = what;
   added.node = std::move(node);
   added.node.kind = kind_of(what);
@@ -244,21 +251,36 @@ void Graphs::place(Image& image, Made made) {
   }
 }
 
+void Graphs::mark_conditional(const Image& image, std::vector<GraphNode>& nodes) {
+  std::unordered_set<std::uint64_t> around;  // those whose nodes are conditional
+  for (std::size_t i = 0; i < image.nodes.size(); ++i) {
+    const Node& each = image.nodes[i];
+    const bool inside = around.contains(each.parent);
+    if (each.is_child && (inside || each.what == NodeKind::Body)) around.insert(each.handle);
+    if (!inside) continue;
+    nodes[i].conditional = true;
+    if (nodes[i].kind == GraphNode::Kind::Allocate || nodes[i].kind == GraphNode::Kind::Free)
+      nodes[i].kind = GraphNode::Kind::Nothing;
+  }
+}
+
 void Graphs::build(Known& exec) {
   const Image& image = *exec.image;
+  std::uint32_t number = 0;
   std::vector<GraphNode> nodes;
   std::unordered_map<std::uint64_t, std::uint32_t> index;  // of the node, or of the beginning of a child graph
   std::unordered_map<std::uint64_t, std::uint32_t> ends;   // of child graphs
   for (const Node& each : image.nodes) {
     index[each.handle] = static_cast<std::uint32_t>(nodes.size());
     GraphNode& node = nodes.emplace_back(each.node);
-    node.number = static_cast<std::uint32_t>(nodes.size());
+    if (each.what != NodeKind::Body) node.number = ++number;
     node.after.clear();
     node.shape.dependence = {};
     if (each.disabled) node.kind = GraphNode::Kind::Nothing;
     const EventLife* life = node.kind == GraphNode::Kind::WaitEvent ? handles_.life(node.event) : nullptr;
     if (life && life->foreign) node.kind = GraphNode::Kind::JoinsAll;
   }
+  mark_conditional(image, nodes);
   for (const Node& each : image.nodes) {
     if (!each.is_child) continue;
     ends[each.handle] = static_cast<std::uint32_t>(nodes.size());
@@ -285,10 +307,17 @@ void Graphs::build(Known& exec) {
     constexpr unsigned kLaunchOrder = 2;  // CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER
     if (edge.port == kLaunchOrder) node.shape.dependence.front = ordering::Trigger::Early;
   }
+  std::unordered_map<std::uint64_t, std::uint32_t> last_bodies;  // of conditional nodes: the end of the last body
   for (const Node& each : image.nodes) {
     const auto begin = index.find(each.parent);
     const auto end = ends.find(each.parent);
     if (each.parent == 0 || begin == index.end() || end == ends.end()) continue;
+    if (each.what == NodeKind::Body) {
+      // One of them runs at a time.
+      const auto [last, first] = last_bodies.try_emplace(each.parent, begin->second);
+      nodes[index[each.handle]].after.push_back(last->second);
+      last->second = ends[each.handle];
+    }
     const std::uint32_t self = index[each.handle];
     const auto own_end = ends.find(each.handle);
     if (nodes[self].after.empty()) nodes[self].after.push_back(begin->second);

@@ -9,7 +9,9 @@
 // many.
 //
 // A child graph becomes two nodes that do nothing, its beginning and its end, with its nodes in between (R-GRF-25). A node
-// that is disabled does nothing and keeps its edges (R-GRF-24).
+// that is disabled does nothing and keeps its edges (R-GRF-24). A conditional node has its bodies in between, one behind
+// the other, each like a child graph; what is inside is conditional (R-GRF-27). Bodies can hold no memory or event nodes;
+// if a later driver allows memory nodes there, they are left out: a fault may be missed.
 //
 // WHERE A NODE WAS MADE stands in a record of its own (NodeMade), which comes before the image. A node without one was
 // made where the child graph that holds it was added, or else where the graph was instantiated.
@@ -72,7 +74,7 @@ class Graphs {
   struct Node {
     std::uint64_t handle = 0;
     std::uint64_t parent = 0;
-    bool is_child = false;
+    bool is_child = false;  ///< it has nodes of its own: a child graph, a conditional node, or a body of one
     bool disabled = false;
     trace::NodeKind what = trace::NodeKind::Empty;
     ordering::GraphNode node;
@@ -104,6 +106,8 @@ class Graphs {
   static void change(Image& image, Image&& changed);
   /// Makes the graph of the image.
   void build(Known& exec);
+  /// Marks what is in the bodies of conditional nodes.
+  static void mark_conditional(const Image& image, std::vector<ordering::GraphNode>& nodes);
   /// Says where the nodes were made. `made`: the place of those that have none.
   void place(Image& image, Made made);
 

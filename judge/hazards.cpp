@@ -31,7 +31,8 @@ std::uint64_t pair_key(const ordering::Hazard& hazard) { return pair_key(hazard.
 bool is_possible(const ordering::Hazard& hazard) { return hazard.certainty == ordering::Certainty::Possible; }
 
 bool in_doubt(const ordering::Access& access) {
-  return access.source == ordering::AccessSource::Kernel && ordering::evidence(access) != ordering::Evidence::Sure;
+  return access.source == ordering::AccessSource::Kernel &&
+         ordering::evidence_of_bytes(access) != ordering::Evidence::Sure;
 }
 
 /// Does the certain one say all that the possible one says, and more?

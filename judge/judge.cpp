@@ -55,7 +55,8 @@ void Judge::hazard(const ordering::Hazard& hazard) {
 void Judge::ask_about(const ordering::Hazard& hazard) {
   if (hazard.certainty != ordering::Certainty::Possible || hazard.perhaps_signalled || hazard.perhaps_passed_on) return;
   auto is_kernel = [](const ordering::Access& a) { return a.source == ordering::AccessSource::Kernel; };
-  auto decides = [&](const ordering::Access& a) { return is_kernel(a) && (!a.exact || a.learned); };
+  // No measurement shows what is touched through a texture.
+  auto decides = [&](const ordering::Access& a) { return is_kernel(a) && !a.bounded && (!a.exact || a.learned); };
   if (!decides(hazard.earlier) && !decides(hazard.later)) return;
   for (const ordering::Access* access : {&hazard.earlier, &hazard.later}) {
     auto index = static_cast<std::uint32_t>(access->function);
@@ -135,9 +136,18 @@ bool Judge::waits_for_others(const Record& launch, std::uint32_t kernel) {
 }
 
 const LaunchBytes& Judge::bytes_of(const Item& launch, bool dependent) {
+  const auto& w = launch.record->as<Kind::Launch>();
+  const std::uint32_t index = places_.kernel_index(w.function);
+  LaunchBytes& out = untextured_bytes_of(launch, index, dependent);
+  textures_.add_to(out, code_, {index, places_.kernel(index), w.hash});
+  if (out.through_textures && waits_for_others(*launch.record, index))
+    for (ordering::PointerArgument& pointer : out.pointers) pointer.mode = ordering::AccessMode::Doubtful;
+  return out;
+}
+
+LaunchBytes& Judge::untextured_bytes_of(const Item& launch, std::uint32_t index, bool dependent) {
   const Record& record = *launch.record;
   const auto& w = record.as<Kind::Launch>();
-  const std::uint32_t index = places_.kernel_index(w.function);
   const Kernel& kernel = places_.kernel(index);
   const std::span<const std::uint64_t> words = launch.payload.first(w.pointers);
   LaunchBytes& out = launch_bytes_;
@@ -208,7 +218,7 @@ ordering::LaunchShape Judge::shape_of(const Record& launch, std::uint32_t kernel
   return {.function = ordering::FunctionId{kernel},
           .threads = w.threads,
           .arguments_hash = w.hash,
-          .confined = (bytes.exact.complete || bytes.confined) && !besides.uses_constants,
+          .confined = (bytes.exact.complete || bytes.confined) && !besides.uses_constants && !bytes.unknown_textures,
           .prints = besides.prints,
           .atomic_for_host = besides.atomic_for_host,
           .learned = bytes.known == Known::Learned};
@@ -224,7 +234,7 @@ void Judge::launch(const Item& item) {
   const LaunchBytes& bytes = bytes_of(item);
   if (bytes.known == Known::Measured) {
     asking_.measured(places_.kernel(index).trace_id, call.site);
-    if (bytes.exact.complete) hazards_.measured(call.site);
+    if (bytes.exact.complete && !bytes.through_textures) hazards_.measured(call.site);
   }
   ordering::LaunchShape shape = shape_of(record, index, bytes);
   shape.dependence = dependence(record, stream, index);
@@ -283,20 +293,6 @@ void Judge::stream_operation(const Item& item) {
   } else {
     launch_graph(record, stream);
   }
-}
-
-void Judge::mark(const Item& item) {
-  const auto& w = item.record->as<Kind::Mark>();
-  // A call's moment is its position plus one.
-  hazards_.marks().add(w.level, item.position + 1, trace::payload_text(item.payload, 0, w.name_bytes));
-}
-
-void Judge::host_waits(const Item& item) {
-  const Record& record = *item.record;
-  const auto& w = record.as<Kind::HostWaits>();
-  if (w.state.raw > static_cast<std::uint64_t>(trace::HostWaitsState::Allowed)) return;
-  hidden_syncs_.say(record.thread, w.state,
-                    record.stack ? places_.site_outside(SiteKind::Pool, "", record.stack) : ordering::kNoSite);
 }
 
 void Judge::look_for_wait(const Item& item) {
@@ -366,6 +362,10 @@ void Judge::take(const Item& item) {
                                     footprints_);
     case Kind::Arguments:
       return code_.add_arguments(item);
+    case Kind::ArraySizes:
+      return places_.add_array(record);
+    case Kind::Texture:
+      return textures_.made(record);
     case Kind::GraphNode:
       return graph_node(item);
     case Kind::GraphEdges:

@@ -50,6 +50,7 @@
 #include "judge/measured_launches.h"
 #include "judge/places.h"
 #include "judge/releases.h"
+#include "judge/textures.h"
 #include "ordering/model.h"
 #include "trace/reader.h"
 
@@ -120,6 +121,8 @@ class Judge : private ordering::HazardSink {
   [[nodiscard]] std::vector<std::string> shared() const { return counted_functions(true); }
   /// The first thing that made order which is not seen: "cuCtxWaitEvent"; empty: nothing did.
   [[nodiscard]] const std::string& hidden_order() const { return hidden_order_; }
+  /// How many executable graphs kernels may launch, which is not seen (R-GRF-50).
+  [[nodiscard]] std::uint64_t graphs_of_kernels() const { return graphs_of_kernels_; }
   /// The call whose error ended all work of its context, and the checking with it; empty: none.
   [[nodiscard]] const std::string& ended_by() const { return ended_by_; }
   /// Waits for all work of a device, and how many of them had nothing to wait for; none at all where that is not sure:
@@ -167,6 +170,8 @@ class Judge : private ordering::HazardSink {
 
   /// `dependent`: also what it does before it waits for the kernel in front of it.
   const LaunchBytes& bytes_of(const trace::Item& launch, bool dependent);
+  /// The same without what it touches through textures and surfaces. `index`: of its kernel.
+  LaunchBytes& untextured_bytes_of(const trace::Item& launch, std::uint32_t index, bool dependent);
   /// Does the kernel wait, perhaps, for what others write? That is an order of its own with them, which is not seen.
   bool waits_for_others(const trace::Record& launch, std::uint32_t kernel);
   /// The launch but for what it makes of the kernel in front of it. `bytes`: of this launch.
@@ -181,8 +186,6 @@ class Judge : private ordering::HazardSink {
   void stream_operation(const trace::Item& item);
   void stream_action(const trace::Item& item, ordering::Call call, ordering::StreamId stream);
   void call_end(const trace::Item& item);
-  void mark(const trace::Item& item);
-  void host_waits(const trace::Item& item);
   /// Reports the call if it waits where its thread must not.
   void look_for_wait(const trace::Item& item);
 
@@ -203,6 +206,8 @@ class Judge : private ordering::HazardSink {
   void query_event(const trace::Record& record);
   void thread_order(const trace::Item& item);
   void call_failed(const trace::Record& record);
+  void mark(const trace::Item& item);
+  void host_waits(const trace::Item& item);
 
   // lifetimes.cpp
   void allocate(const trace::Record& record);
@@ -236,6 +241,7 @@ class Judge : private ordering::HazardSink {
   MeasuredLaunches measured_launches_;
   Asking asking_;
   Code code_;
+  Textures textures_;
   struct EventOfThread {
     std::uint16_t thread = 0;
     std::uint32_t stack = 0;
@@ -257,6 +263,7 @@ class Judge : private ordering::HazardSink {
   };
   ordering::OpId last_launch_{};  ///< whose hazards these are
   std::vector<OfLaunch> of_last_launch_;
+  std::uint64_t graphs_of_kernels_ = 0;
   std::string captured_order_;       ///< a captured call that makes an event of a graph; empty: none
   ordering::FlatMap<bool> callers_;  ///< threads that have made calls of CUDA's
   std::uint16_t last_caller_ = 0;    ///< the last one added, to save the look-up

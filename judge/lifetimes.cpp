@@ -31,7 +31,7 @@ void Judge::allocate(const Record& record) {
   ThreadId thread{record.thread};
   const auto& w = record.as<Kind::Alloc>();
   ordering::Range range{w.address, w.address + w.bytes};
-  if (range.empty() || w.memory.raw > static_cast<std::uint64_t>(MemoryKind::Pageable)) return;
+  if (range.empty() || w.memory.raw > static_cast<std::uint64_t>(MemoryKind::Array)) return;
   auto kind = static_cast<MemoryKind>(w.memory);
   if (kind == MemoryKind::DeviceAsync) {
     StreamId stream = handles_.stream(w.stream, w.context, thread);
@@ -169,6 +169,7 @@ void Judge::block_free(const Record& record) {
   const ordering::Address base = w.address;
   if (record.flags & trace::kOwnEvents) use_own_events(record);
   if (record.flags & trace::kOnHost) return model_.block_free(pool_call(record), std::nullopt, base);
+  if (record.flags & trace::kPutsOff) return model_.block_free_unchecked(pool_call(record), base);
   if (record.flags & trace::kNoStream) return model_.block_free_without_stream(pool_call(record), base);
   const StreamId stream = handles_.stream(w.stream, w.context, ThreadId{record.thread});
   if (handles_.executes(stream)) model_.block_free(pool_call(record), stream, base);

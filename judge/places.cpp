@@ -65,6 +65,22 @@ void Places::add_host_thread(const trace::Item& item) {
   if (record.stack != 0) thread.created = site_outside(SiteKind::Thread, function, record.stack);
 }
 
+void Places::add_array(const trace::Record& record) {
+  const auto& sizes = record.as<trace::Kind::ArraySizes>();
+  if (arrays_.size() < kMostArrays) arrays_[sizes.address] = sizes;
+}
+
+std::string Places::array_words(ordering::Address address) const {
+  const auto* sizes = arrays_.find(address);
+  if (!sizes) return "an array";
+  std::string out = sizes->levels > 1 ? "a mipmapped array of " : "an array of ";
+  out += std::to_string(sizes->width);
+  if (sizes->height > 1 || sizes->depth > 1) out += " x " + std::to_string(sizes->height);
+  if (sizes->depth > 1) out += " x " + std::to_string(sizes->depth);
+  return out + (sizes->element ? " x " + std::to_string(sizes->element) + (sizes->element == 1 ? " byte" : " bytes")
+                               : " elements");
+}
+
 const HostThread& Places::host_thread(ordering::ThreadId thread) const {
   static const HostThread nothing;
   const auto known = host_threads_.find(static_cast<std::uint16_t>(thread));

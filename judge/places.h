@@ -92,6 +92,8 @@ struct Site {
 
 class Places {
  public:
+  static constexpr std::size_t kMostArrays = std::size_t{1} << 20;
+
   Places();
 
   void add_module(const trace::Item& item);
@@ -122,6 +124,10 @@ class Places {
   /// The Python half of the stack, innermost first; the pointers hold until the next is added.
   [[nodiscard]] std::vector<const PythonFrame*> python_frames(ordering::SiteId site) const;
   [[nodiscard]] const HostThread& host_thread(ordering::ThreadId thread) const;
+  /// A record of trace::Kind::ArraySizes. Past kMostArrays an array is reported without its sizes.
+  void add_array(const trace::Record& record);
+  /// "an array of 256 x 256 x 4 bytes", for the one that the trace has at this address.
+  [[nodiscard]] std::string array_words(ordering::Address address) const;
   /// The one added last.
   [[nodiscard]] const Module& newest_module() const { return modules_.back(); }
   [[nodiscard]] const Module& module(std::uint32_t index) const { return modules_[index]; }
@@ -141,6 +147,7 @@ class Places {
   };
 
   std::vector<Module> modules_;
+  ordering::FlatMap<trace::Words<trace::Kind::ArraySizes>> arrays_;  ///< by address, of which none is used twice
   std::unordered_map<std::uint16_t, Foreign> foreign_;  ///< by the number in records; rows stay where they are
   std::vector<std::uint64_t> addresses_;
   ordering::FlatMap<Stack> stacks_;

@@ -34,6 +34,11 @@ void describe_unseen(const Judge& judge, Verdict& verdict) {
   if (!judge.unmodelled().empty()) {
     verdict.warnings.push_back("not modelled by this version: " + join(judge.unmodelled()));
   }
+  if (const std::uint64_t graphs = judge.graphs_of_kernels()) {
+    verdict.warnings.push_back(
+        report::counted(graphs, "graph") + (graphs == 1 ? " was" : " were") +
+        " made for launches from the device, too: those are not seen, and races with them missed");
+  }
   if (!judge.ended_by().empty()) {
     verdict.warnings.push_back(judge.ended_by() +
                                ", which ends all work of its context: nothing was checked from there on");

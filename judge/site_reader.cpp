@@ -35,13 +35,15 @@ std::string direction_note(const api::Row& row) {
   return "";
 }
 
-/// " (graph node 3)", or nothing.
+/// " (graph node 3)", " (graph node 3, conditional)", or nothing.
 std::string node_note(const ordering::Access& access) {
-  return access.node == 0 ? "" : " (graph node " + std::to_string(access.node) + ")";
+  if (access.node == 0) return "";
+  return " (graph node " + std::to_string(access.node) + (access.conditional ? ", conditional)" : ")");
 }
 
 report::Evidence evidence_of(const ordering::Access& access) {
-  switch (ordering::evidence(access)) {
+  if (access.bounded) return report::Evidence::Texture;
+  switch (ordering::evidence_of_bytes(access)) {
     case ordering::Evidence::Inferred:
       return report::Evidence::Inferred;
     case ordering::Evidence::Widened:
@@ -197,6 +199,10 @@ report::BufferReport SiteReader::buffer(const ordering::AllocationInfo& allocati
     if (out.stack.empty()) out.allocator.clear();
   }
   out.address = allocation.range.begin;
+  if (allocation.kind == ordering::MemoryKind::Array) {
+    out.memory = places_.array_words(allocation.range.begin);
+    out.address = 0;
+  }
   out.bytes = allocation.range.size();
   return out;
 }

@@ -36,6 +36,7 @@ std::vector<std::string> doubts_of(const Judge& judge, const std::vector<std::st
     // What a graph does is doubted where one is launched.
     if (!api::is_of_graphs(function)) out.push_back("not modelled by this version: " + function);
   }
+  if (judge.graphs_of_kernels() != 0) out.emplace_back("launches of graphs from the device are not seen");
   for (const std::string& function : judge.shared())
     out.push_back("others may use what they were given by " + function);
   for (const Module& module : judge.places().modules()) {

@@ -169,8 +169,8 @@ report::RunView Timeline::view(std::span<const report::Finding> findings, Symbol
       std::uint32_t& index = buffer_index[touch.buffer];
       if (index == 0) {
         const Buffer& buffer = buffers_[touch.buffer];
-        out.buffers.push_back(
-            {buffer.range.begin, buffer.range.size(), memory_name(buffer.kind), site_at(buffer.site)});
+        out.buffers.push_back({buffer.kind == ordering::MemoryKind::Array ? 0 : buffer.range.begin, buffer.range.size(),
+                               memory_name(buffer.kind), site_at(buffer.site)});
         index = static_cast<std::uint32_t>(out.buffers.size());
       }
       touch.buffer = index - 1;

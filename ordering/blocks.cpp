@@ -74,7 +74,12 @@ void Blocks::free_without_stream(Call call, Address base) {
   Allocation* block = block_at(lives_.blocks, base);
   if (!block) return;
   if (!block->without_stream) return free(call, block->handed_to, base);
-  lives_.retire(*block, waited_for(progress_, *block), call.site, progress_.host(call.thread));
+  free_unchecked(call, base);
+}
+
+void Blocks::free_unchecked(Call call, Address base) {
+  if (Allocation* block = block_at(lives_.blocks, base))
+    lives_.retire(*block, waited_for(progress_, *block), call.site, progress_.host(call.thread));
 }
 
 const AllocationInfo* Blocks::find(Address base) const {

@@ -33,6 +33,7 @@ class Blocks {
   AllocationId allocate_without_stream(Call call, Range range);
   void free(Call call, std::optional<StreamId> stream, Address base);
   void free_without_stream(Call call, Address base);
+  void free_unchecked(Call call, Address base);
   void use(StreamId stream, Address base);
   [[nodiscard]] const AllocationInfo* find(Address base) const;
 

@@ -41,7 +41,9 @@ bool may_be_slices(const Access& a, const Access& b) {
 
 Certainty exact_meets_inferred(const Access& exact, const Access& inferred, Range allocation) {
   if (exact.range.contains(allocation)) return Certainty::Certain;
-  if (exact.source == AccessSource::Host) return Certainty::Possible;
+  if (inferred.bounded && exact.range.contains(inferred.range) && !may_be_slices(exact, inferred))
+    return Certainty::Certain;
+  if (inferred.bounded || exact.source == AccessSource::Host) return Certainty::Possible;
   if (may_be_slices(exact, inferred)) return Certainty::Possible;
   const bool holds_pointer = exact.range.contains(inferred.range.begin);
   return holds_pointer && exact.range.size() >= inferred.device_threads ? Certainty::Certain : Certainty::Possible;
@@ -66,6 +68,7 @@ bool may_be_signal(const Access& device, const Access& host) {
 
 std::optional<Certainty> certainty(const Access& earlier, const Access& later, Range allocation) {
   if (!earlier.range.overlaps(later.range)) return std::nullopt;
+  if (earlier.conditional || later.conditional) return Certainty::Possible;
   const Evidence known = weaker(earlier, later);
   if (known == Evidence::Widened) return Certainty::Possible;
   if (known == Evidence::Learned) {

@@ -55,9 +55,12 @@ void Checks::check_loans(const Access& access, const Actor& actor) {
     const Epoch epoch = loan.copy.epoch;
     const Access& copy = loan.copy.access;
     if (actor.clock.documented.covers(lane, epoch)) return;
-    const bool perhaps_signalled = progress_.signalled.covers(lane, epoch);
-    const bool perhaps_passed_on = progress_.passed_on(copy, access, lane, epoch, actor.clock) == PassedOn::Perhaps;
-    const Certainty certainty = perhaps_signalled || perhaps_passed_on ? Certainty::Possible : Certainty::Certain;
+    const bool certainly = !copy.conditional;
+    const bool perhaps_signalled = certainly && progress_.signalled.covers(lane, epoch);
+    const PassedOn passed_on = progress_.passed_on(copy, access, lane, epoch, actor.clock);
+    const bool perhaps_passed_on = certainly && passed_on == PassedOn::Perhaps;
+    const bool sure = certainly && !perhaps_signalled && !perhaps_passed_on;
+    const Certainty certainty = sure ? Certainty::Certain : Certainty::Possible;
     if (progress_.variants) {
       const AllocationInfo borrowed{.range = copy.range, .kind = MemoryKind::Pageable};
       Pair pair{HazardKind::FreeWhileInUse, certainty, copy, access, common, borrowed, {}, {}};

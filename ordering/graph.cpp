@@ -124,6 +124,7 @@ bool only_orders(GraphNode::Kind kind) {
 
 OpId run(Model& model, StreamId stream, const GraphNode& node) {
   const Call call{kThread, node.site};
+  if (node.conditional) return model.conditional_node(call, stream, node);
   switch (node.kind) {
     case GraphNode::Kind::Kernel:
       return model.launch(call, stream, node.shape, node.pointers, node.bytes);

@@ -23,10 +23,15 @@
 //     is when the graph is launched.
 //   * memory of a graph (R-GRF-45) begins and ends in the order of the nodes, anew at each launch.
 //
+// A CONDITIONAL NODE (R-GRF-27) runs its bodies any number of times, one after the other, as the device decides. Whoever
+// makes the graph puts the nodes of the bodies between a beginning and an end, like those of a child graph, one body
+// after the other: at most one of them runs at a time. Each is marked as conditional. So the order through the node as a
+// whole is sure, and a conflict with what is inside is possible, whatever else is known.
+//
 // WHAT IS LOST, towards silence: a graph with more than kMostChains parallel chains gets more order inside than it has;
 // past kMostWaits waits for events all nodes come after the event; of two nodes that use the same bytes, each behind a
 // wait for another event, the second may hide what the first had to be compared with; a programmatic edge (R-GRF-21) is a full edge unless it
-// is the only one that leads to its node, and for everything outside of the graph.
+// is the only one that leads to its node, and for everything outside of the graph; inside of a body it is a full edge.
 #pragma once
 
 #include <cstddef>
@@ -63,6 +68,7 @@ struct GraphNode {
   Range memory{};
   std::vector<std::uint32_t> after{};  ///< indices of nodes, each smaller than its own
   std::uint32_t number = 0;            ///< for reports, from 1 in the order of creation; 0: none
+  bool conditional = false;            ///< in the body of a conditional node: it may never run
 };
 
 /// How a launch runs the nodes. It follows from the nodes alone, and is made once for all launches.

@@ -47,8 +47,10 @@ struct Access {
       false;  ///< exact, Kernel: known from an earlier launch with the same arguments, which may have met other data
   bool atomic_for_host = false;       ///< Atomic: for the host, too (of system scope, or volatile)
   bool widened = false;               ///< exact, Kernel: an upper bound; it touches some of the bytes, not surely all
+  bool bounded = false;               ///< inferred: from a texture or surface, so that `range` is all that it may reach
+  bool conditional = false;           ///< of a node in the body of a conditional node, which may never run (R-GRF-27)
   bool on_stream = true;              ///< false: done by the host thread, not in a stream
-  Range range;                        ///< exact: the bytes; inferred: from the pointer to the end of the allocation
+  Range range;                        ///< exact: the bytes; inferred: from the pointer to the end of what it may reach
   FunctionId function{};              ///< Kernel
   std::uint64_t device_threads = 0;   ///< Kernel
   std::uint64_t arguments_hash = 0;   ///< Kernel
@@ -65,10 +67,16 @@ constexpr bool is_inside_graph(const Access& access) { return access.node != 0 &
 /// later one.
 enum class Evidence : std::uint8_t { Inferred, Widened, Learned, Sure };
 
-constexpr Evidence evidence(const Access& access) {
+/// Of the bytes alone: if it touches any.
+constexpr Evidence evidence_of_bytes(const Access& access) {
   if (!access.exact) return Evidence::Inferred;
   if (access.widened) return Evidence::Widened;
   return access.learned ? Evidence::Learned : Evidence::Sure;
+}
+
+/// What may touch nothing at all is known no better than an upper bound.
+constexpr Evidence evidence(const Access& access) {
+  return access.exact && access.conditional ? Evidence::Widened : evidence_of_bytes(access);
 }
 
 /// Named after the later access relative to the earlier one. Atomic, Unknown and Doubtful count as a write.
@@ -179,6 +187,7 @@ class HazardSink {
 /// need a pointer to non-const be written through: two streams that read the same weights do no harm. The first row
 /// that fits decides:
 ///
+///   conditional         Possible, whatever the other one is: it may never be made.
 ///   widened, anything   Possible: an upper bound is a reason to look, not evidence.
 ///   learned, anything   Possible, for the same reason: an earlier launch did it, and the judge asks for a measurement.
 ///                       But certain if the other one is the start or the end of the allocation: that is a matter of its
@@ -193,6 +202,8 @@ class HazardSink {
 ///                       Else certain if it holds p and has at least one byte for each device thread: a kernel with more
 ///                       threads than bytes copied works on more than the range, as the interior kernel beside a
 ///                       halo-row copy. Else possible.
+///                       If the inferred one is bounded: certain if the exact one is all of its range, else possible. Where
+///                       a texture is read says no argument, so that nothing tells one tile from another.
 ///   inferred, inferred  Certain if both got the very same p, the kernels are different functions, and their thread
 ///                       counts differ by at most a factor 32 (a pack or boundary kernel has far fewer threads than the
 ///                       interior kernel beside it). One function launched twice with the same p may slice by another

@@ -261,6 +261,7 @@ void Model::block_free(Call call, std::optional<StreamId> stream, Address base) 
   impl_->blocks.free(call, stream, base);
 }
 
+void Model::block_free_unchecked(Call call, Address base) { impl_->blocks.free_unchecked(call, base); }
 void Model::block_free_without_stream(Call call, Address base) { impl_->blocks.free_without_stream(call, base); }
 
 void Model::block_use(Call, StreamId stream, Address base) { impl_->blocks.use(stream, base); }

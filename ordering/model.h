@@ -84,7 +84,7 @@ enum class SourceOrder : std::uint8_t {
   Any,         ///< R-CPY-33: before the batch is complete, and after nothing but what the host knows
 };
 
-/// A part of a batch. A side without bytes, or at address 0 (an array), is not touched.
+/// A part of a batch. A side without bytes, or at address 0 (an array that is not known), is not touched.
 struct BatchPart {
   Footprint dst;
   Footprint src;
@@ -96,6 +96,7 @@ struct PointerArgument {
   Address address = 0;
   AccessMode mode = AccessMode::Unknown;  ///< Unknown if the launch does not show it (judge/pointer_roles.h)
   bool early = false;  ///< used before the kernel waits for the one in front; only Dependence::overlaps asks
+  Bytes reach = 0;     ///< no further than so many bytes; 0: to the end of its allocation
 };
 
 /// Bytes that a kernel is known to touch: measured, or computed from its code.
@@ -124,6 +125,7 @@ struct Moment {
 };
 
 class Graph;
+struct GraphNode;
 
 struct Options {
   enum class HostThreads : std::uint8_t {
@@ -192,8 +194,8 @@ class Model {
   /// The allocation that holds the address, blocks aside; or a block that no allocation holds; or nullptr. Valid until
   /// the next non-const call.
   [[nodiscard]] const AllocationInfo* find_allocation(Address address) const;
-  /// The kind of memory at an address of a copy: an array, whose address is 0, lies on the device, and memory that was
-  /// not allocated here is pageable.
+  /// The kind of memory at an address of a copy: an array that is not known, whose address is 0, lies on the device, and
+  /// memory that was not allocated here is pageable.
   [[nodiscard]] MemoryKind kind_at(Address address) const;
   /// The live allocations that meet the range, by address, then the live blocks of pools that do.
   void visit_memory(Range range, const std::function<void(const AllocationInfo&)>& visit) const;
@@ -224,6 +226,8 @@ class Model {
   /// R-GRF-20..31, 45: the same of a graph whose nodes are known: each touches what it touches (graph.h). Events of
   /// nodes must have been made by create_event().
   OpId graph_launch(Call call, StreamId stream, std::uint64_t exec, const Graph& graph);
+  /// R-GRF-27: an operation that touches what the node does, if it runs at all. For check_graph().
+  OpId conditional_node(Call call, StreamId stream, const GraphNode& node);
 
   // ---- order --------------------------------------------------------------------------------------------------------
   OpId record_event(Call call, StreamId stream, EventId event);
@@ -282,6 +286,8 @@ class Model {
   /// handed out for, or at once.
   AllocationId block_allocate_without_stream(Call call, Range range);
   void block_free_without_stream(Call call, Address base);
+  /// The same of any block whose pool may still wait for streams, before it hands the block out again: nothing is compared.
+  void block_free_unchecked(Call call, Address base);
   /// The live block that begins at the address, or nullptr. Valid until the next non-const call.
   [[nodiscard]] const AllocationInfo* find_block(Address base) const;
 

@@ -34,6 +34,15 @@ void Model::Impl::touch_node(const GraphNode& node, Access access, const Actor& 
   }
 }
 
+OpId Model::conditional_node(Call call, StreamId stream, const GraphNode& node) {
+  Lane* const lane = impl_->progress.lane(stream);
+  if (!lane) return kNoOp;
+  const OpId op = impl_->progress.begin(call, *lane, LegacyRole::Action);
+  const Access access{.op = op, .site = call.site, .stream = stream, .thread = call.thread, .conditional = true};
+  impl_->touch_node(node, access, {lane->slot, lane->last, lane->clock, impl_->progress.host(call.thread)});
+  return op;
+}
+
 OpId Model::graph_launch(Call call, StreamId stream, std::uint64_t exec) {
   Lane* lane = impl_->progress.lane(stream);
   if (!lane) return kNoOp;
@@ -84,6 +93,7 @@ OpId Model::graph_launch(Call call, StreamId stream, std::uint64_t exec, const G
     const GraphNode& node = graph.nodes()[step.node];
     access.site = node.site;
     access.node = node.number;
+    access.conditional = node.conditional;
     const Call by_node{call.thread, node.site};
     if (node.kind == Kind::RecordEvent) {
       Event* event = impl_->progress.events.find(static_cast<std::uint64_t>(node.event));

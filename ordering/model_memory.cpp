@@ -25,6 +25,7 @@ std::optional<Rule> free_waits_by(MemoryKind kind) {
       return Rule::ALC_02;
     case MemoryKind::Pinned:
     case MemoryKind::Registered:
+    case MemoryKind::Array:
       return Rule::ALC_05;
     case MemoryKind::DeviceAsync:  // R-ALC-03
     case MemoryKind::Pageable:

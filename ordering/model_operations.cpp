@@ -19,8 +19,8 @@ std::vector<Lane*> peers_of(Progress& progress, Lives& lives, const Lane& lane, 
   std::vector<std::uint32_t> between;
   bool known = true;
   for (const Address address : {dst, src}) {
-    // An array is taken to be where the other side is. What is not there, or not of a kind a device holds, is the
-    // host's.
+    // An array that is not known is taken to be where the other side is. What is not there, or not of a kind a device
+    // holds, is the host's.
     const Allocation* allocation = address ? lives.allocations.find(address) : nullptr;
     if (!allocation || !(is_on_device(allocation->info.kind) || allocation->info.kind == MemoryKind::Managed))
       return {};
@@ -78,9 +78,13 @@ void Model::Impl::touch_kernel(Access access, const Actor& actor, std::span<cons
       checks.touch_freed(access);
       continue;
     }
-    const Part reach{allocation, {pointer.address, allocation->info.range.end}, pointer.mode};
+    Range range{pointer.address, allocation->info.range.end};
+    access.bounded = pointer.reach != 0;
+    if (access.bounded && pointer.reach < range.size()) range.end = range.begin + pointer.reach;
+    const Part reach{allocation, range, pointer.mode};
     checks.touch(access, {&reach, 1}, actor);
   }
+  access.bounded = false;
   access.exact = true;
   access.learned = learned;
   pieces.touch_known(bytes, access, actor);

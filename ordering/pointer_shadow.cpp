@@ -41,6 +41,7 @@ void PointerShadow::remember(const Remembered& access, const VectorClock& clock,
   for (std::size_t i = 0; i < count; ++i) {
     const Reference& earlier = earliest[i];
     if ((!write && earlier.write) || !clock.covers(earlier.lane, earlier.epoch)) continue;
+    if (access.access.conditional && !earlier.conditional) continue;
     if (earlier.function == function) {
       if (surely_writes || !earlier.surely_writes) gone.set(i);
     } else if (earlier.surely_writes == surely_writes) {
@@ -65,7 +66,8 @@ void PointerShadow::remember(const Remembered& access, const VectorClock& clock,
   }
 
   if (history.empty()) history.reserve(kKernelsKept);  // one allocation instead of three
-  history.push_back({access.epoch, access.lane, pool.add(access.access), function, write, surely_writes});
+  history.push_back(
+      {access.epoch, access.lane, pool.add(access.access), function, write, surely_writes, access.access.conditional});
   ++counters.entries;
   note_newest(history.back(), clock, pool, counters);
   if (histories_.size() > kMostPointers) forget_older_half(pool, counters);

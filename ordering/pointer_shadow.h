@@ -11,9 +11,14 @@
 //     accesses a[];
 //     remember(x):  a.remove_if(e is before x, by the documented clock, same kernel, and (x writes or e reads));
 //     a.push(x)
+// but that a conditional x, which may never be made, removes only conditional ones.
 // As for exact accesses, the removal never hides that something races, because x reaches the same bytes as e. The
 // kernel is compared only because "certain" depends on it. For the same reason, cutting the list to kKernelsKept
 // ordered accesses loses only certainty.
+//
+// Accesses through textures and surfaces are kept here, too, though they end where the object ends (Access::bounded).
+// Then what is said here of reaches does not hold, and something may be removed or passed over that reached further: a
+// race may be missed there.
 //
 // Two kernels' reaches always meet, since both end where the allocation ends. So for a later kernel it is enough to
 // look at the same pointer, where the conflict may be certain, and at the newest read and write of each lane: if those
@@ -47,6 +52,7 @@ class PointerShadow {
     FunctionId function{};
     bool write = false;          ///< may write
     bool surely_writes = false;  ///< AccessMode::Write
+    bool conditional = false;
   };
 
   [[nodiscard]] bool empty() const { return histories_.size() == 0; }

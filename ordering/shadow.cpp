@@ -46,7 +46,8 @@ bool Shadow::reaches_all(Range range, const Shadow& earlier, const AccessPool& p
     }
     inferred_.for_each_newest([&](const PointerShadow::Reference& access) {
       const Access& by = pool[access.access];
-      reached |= access.lane == use.lane && by.range.contains(range) && by.mode != AccessMode::Doubtful;
+      const bool surely = by.mode != AccessMode::Doubtful && !by.conditional;
+      reached |= access.lane == use.lane && by.range.contains(range) && surely;
     });
     return reached;
   });

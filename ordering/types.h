@@ -14,6 +14,13 @@ namespace streamsan::ordering {
 using Address = std::uint64_t;  ///< A virtual address. Under UVA host and device addresses share one space.
 using Bytes = std::uint64_t;    ///< A size in bytes.
 
+/// Where CUDA arrays are, which have no address of their own (interposer/arrays.h): beyond the addresses of all 64-bit
+/// platforms, and below kMostAddress of rows.h.
+inline constexpr Address kFirstArrayAddress = Address{1} << 61;
+constexpr bool is_array_address(Address address) {
+  return address >= kFirstArrayAddress && address < kFirstArrayAddress * 2;
+}
+
 enum class ContextId : std::uint32_t {};
 enum class StreamId : std::uint32_t {};      ///< One life of a stream: never reused, unlike a CUstream.
 enum class EventId : std::uint32_t {};       ///< One life of an event.
@@ -47,7 +54,7 @@ constexpr Range intersection(Range a, Range b) {
 /// Bytes touched by one side of a copy, by a fill, or by a kernel: `slices` times `rows` runs of `width` bytes, the rows `pitch`
 /// apart and the slices `slice_pitch`. Linear: rows = slices = 1.
 struct Footprint {
-  Address base = 0;  ///< 0: a side that is not addressable memory (an array): no access
+  Address base = 0;  ///< 0: a side that is not known (an array of another API): no access
   Bytes width = 0;
   Bytes pitch = 0;
   std::uint64_t rows = 1;
@@ -72,9 +79,12 @@ enum class MemoryKind : std::uint8_t {
   Pinned,       ///< cuMemAllocHost, cuMemHostAlloc
   Registered,   ///< cuMemHostRegister
   Pageable,     ///< any other host memory
+  Array,        ///< cuArrayCreate, cuMipmappedArrayCreate: behaves as Device, and has no real address
 };
 
 /// Does it lie on one device, and nowhere else?
-constexpr bool is_on_device(MemoryKind kind) { return kind == MemoryKind::Device || kind == MemoryKind::DeviceAsync; }
+constexpr bool is_on_device(MemoryKind kind) {
+  return kind == MemoryKind::Device || kind == MemoryKind::DeviceAsync || kind == MemoryKind::Array;
+}
 
 }  // namespace streamsan::ordering

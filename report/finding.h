@@ -62,7 +62,8 @@ struct BufferReport {
   std::string allocator;  ///< "cudaMalloc", ...; "the pool" for a block of the program's own; empty: not known. Of a
                           ///< variable of a module nobody allocated it: the function that looked it up
   bool variable = false;  ///< of a module: __device__, __constant__ or __managed__
-  std::uint64_t address = 0;
+  std::uint64_t address = 0;  ///< 0: a CUDA array, which has none. All bytes of the finding are then counted from its
+                              ///< first
   std::uint64_t bytes = 0;
   std::vector<Frame> stack;
 };

@@ -118,6 +118,8 @@ std::string evidence_phrase(const AccessReport& access) {
       return " (at most these bytes)";
     case Evidence::Inferred:
       return access.verb == Verb::Use ? " (a pointer argument; may read or write)" : " (a pointer argument)";
+    case Evidence::Texture:
+      return " (through a texture or surface)";
   }
   return "";
 }
@@ -200,13 +202,16 @@ std::string head(const Finding& finding, const TextOptions& options) {
 std::string overlap_text(const Finding& finding) {
   if (finding.overlap_end <= finding.overlap_begin) return "";
   const std::uint64_t bytes = finding.overlap ? finding.overlap->bytes : finding.overlap_end - finding.overlap_begin;
-  std::string out = (finding.buffer ? " on " + finding.buffer->memory : "") + " " + hex(finding.overlap_begin) + " [" +
+  const bool array = finding.buffer && finding.buffer->address == 0;
+  std::string out = (finding.buffer ? " on " + finding.buffer->memory : "") +
+                    (array ? "" : " " + hex(finding.overlap_begin)) + " [" +
                     (has_exact_bytes(finding) ? "" : "up to ") + counted(bytes, "byte") + " overlap";
   if (finding.overlap) {
     const OverlapReport& all = *finding.overlap;
     out += all.width != 0 ? ": " + counted(all.runs, "row") + " of " + counted(all.width, "byte") + ", " +
                                 std::to_string(all.pitch) + " apart"
-                          : ": " + counted(all.runs, "range") + " up to " + hex(all.end);
+                          : ": " + counted(all.runs, "range") +
+                                (array ? " up to byte " + std::to_string(all.end) : " up to " + hex(all.end));
     if (all.more) out += ", and more";
   }
   return out + "]";
@@ -282,7 +287,8 @@ std::string text(const Finding& raw, const TextOptions& options) {
   if (finding.buffer) {
     const BufferReport& buffer = *finding.buffer;
     out += (buffer.variable ? "  Variable " : "  Buffer ") + (buffer.name.empty() ? "" : "\"" + buffer.name + "\" ") +
-           hex(buffer.address) + " [" + counted(buffer.bytes, "byte") + "]" + origin(buffer) + "\n";
+           (buffer.address == 0 ? buffer.memory : hex(buffer.address)) + " [" + counted(buffer.bytes, "byte") + "]" +
+           origin(buffer) + "\n";
     append_stack(out, buffer.stack, options);
   }
   const bool hint = finding.kind == Kind::Hint;

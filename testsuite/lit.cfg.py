@@ -38,6 +38,7 @@ the recorder that belongs to it; `--param preload=PATH` names another recorder.
                     the test behind `// WORD: `, see tools/measured
     %timed          times are taken in the command that follows; on the null driver from nulldriver/cupti
     %no_cupti       the same with a library that is not there
+    %possible       possible findings are shown, and kernels read from their code, in the command that follows
     %computed       kernels are read from their code in the command that follows, and not measured
     %trace_records  prints the records of some kinds in a trace, see tools/trace-records
     %cc, %cxx       the plain compilers; %include has streamsan/annotate.h, %cuda_include cuda.h
@@ -176,6 +177,7 @@ config.substitutions += [
     ("%measured", measured),
     ("%timed", timed + stand_in),
     ("%no_cupti", f"{timed},cupti_library=%t.none"),
+    ("%possible", "env STREAMSAN_OPTIONS=footprints=inferred,kernel_code=1,min_severity=possible"),
     ("%computed", "env STREAMSAN_OPTIONS=footprints=inferred,kernel_code=1"),
     ("%report", sites),
     ("%sites", sites),

@@ -50,7 +50,7 @@ enum class MemoryKind : std::uint8_t;
 namespace streamsan::trace {
 
 inline constexpr std::uint64_t kMagic = 0x31656361'72747353ull;  // "Sstrace1"
-inline constexpr std::uint32_t kVersion = 11;
+inline constexpr std::uint32_t kVersion = 12;
 inline constexpr std::uint32_t kOldestVersion = 1;  ///< still read: it lacks what is marked "format 2" below
 inline constexpr std::size_t kHeaderBytes = std::size_t{64} << 10;  ///< whole pages wherever CUDA runs
 inline constexpr std::uint32_t kCarriesFunctionsSince = 7;
@@ -223,7 +223,7 @@ enum class SourceOrder : std::uint32_t {
 };
 
 /// One part of a batch: moves `width` bytes of each row from the source to the destination. A part without a source only
-/// writes, one without a destination only reads; an array is such a side.
+/// writes, one without a destination only reads; an array that is not known is such a side.
 struct [[gnu::may_alias]] BatchPart {
   std::uint64_t dst;
   std::uint64_t src;
@@ -263,10 +263,12 @@ enum class NodeKind : std::uint32_t {
   WaitEvent,
   Alloc,
   Free,
-  JoinsAll,  ///< waits for something that is not seen: a word in memory, an external semaphore
-  Opaque,    ///< something else, or it cannot be read
-  Disabled,  ///< of a GraphUpdate: does nothing from now on
-  Enabled,   ///< and does what it did again
+  JoinsAll,     ///< waits for something that is not seen: a word in memory, an external semaphore
+  Opaque,       ///< something else, or it cannot be read
+  Disabled,     ///< of a GraphUpdate: does nothing from now on
+  Enabled,      ///< and does what it did again
+  Conditional,  ///< a conditional node, whose bodies follow (format 12; before it was Opaque)
+  Body,         ///< a graph that it may run, whose nodes follow. Its handle is that of the graph plus one: no node's
 };
 /// Of GraphEdges, in the first word of an edge.
 inline constexpr std::uint64_t kEdgeProgrammatic = std::uint64_t{1} << 63;
@@ -315,6 +317,8 @@ inline constexpr std::uint16_t kOwnEvents =
     4;  ///< BlockFree: the pool waits for the events that it recorded in this very
         ///< call, before this record: each stands for a BlockUse of its stream.
         ///< BlockAlloc: the pool is one that does so
+inline constexpr std::uint16_t kPutsOff = 32;  ///< BlockFree: the pool may record such events later as well, so nothing
+                                               ///< is known of what it waits for
 inline constexpr std::uint16_t kImplicitStream = 16;  ///< the program passed 0 or the function has no stream argument
 
 /// A word of a record that holds a value of an enumeration.

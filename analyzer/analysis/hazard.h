@@ -55,7 +55,7 @@ struct Thing {
   std::optional<ordering::MemoryKind> memory_kind;
   std::optional<Where> origin;  ///< where it was created, allocated or declared
   bool allocated = false;       ///< at `origin`
-  bool by_class = false;        ///< created at `origin`, where its class creates all of them
+  bool by_class = false;        ///< made at `origin`, where its class makes all of them
 };
 
 /// A stream by its description.

@@ -47,25 +47,31 @@ std::optional<bool> Values::timing(ValueId event) const {
   return field != nullptr ? field->timing : std::nullopt;
 }
 
-std::optional<ordering::MemoryKind> Values::kept_memory(LocationId id) const {
+const ir::KeptMemory* Values::kept_at(LocationId id) const {
   const auto out_of_arrays = [this](LocationId at) {
     while (at != kNowhere && (*this)[at].kind == LKind::Index) at = (*this)[at].base;
     return at;
   };
   id = out_of_arrays(id);
   const bool variable = id != kNowhere && (*this)[id].kind == LKind::Root;
-  if (!variable && (id == kNowhere || (*this)[id].kind != LKind::Field)) return std::nullopt;
+  if (!variable && (id == kNowhere || (*this)[id].kind != LKind::Field)) return nullptr;
   const ir::Place::Kind root = variable ? function_[(*this)[id].root].kind : ir::Place::Kind::Field;
-  if (variable && root != ir::Place::Kind::Global) return std::nullopt;
+  if (variable && root != ir::Place::Kind::Global) return nullptr;
   std::string key = variable ? ir::global_key(function_[(*this)[id].root]) : field_name(id);
   // The block of a container or tensor is known by the field that the object is.
   if (ir::class_of_block(key)) {
     const LocationId owner = out_of_arrays((*this)[id].base);
-    if (owner == kNowhere || (*this)[owner].kind != LKind::Field) return std::nullopt;
+    if (owner == kNowhere || (*this)[owner].kind != LKind::Field) return nullptr;
     key = ir::block_of(field_name(owner));
   }
   const auto known = field_memory_.find(key);
-  return known == field_memory_.end() ? std::nullopt : std::optional(known->second);
+  return known == field_memory_.end() ? nullptr : &known->second;
+}
+
+const ir::KeptMemory* Values::kept_memory(ValueId memory) const {
+  const Value& value = (*this)[memory];
+  if (value.kind == VKind::Shifted) return kept_memory(value.since);
+  return value.kind == VKind::Content && value.makers == kNoMakers ? kept_at(value.location) : nullptr;
 }
 
 std::optional<ordering::MemoryKind> Values::memory_kind(ValueId memory) const {
@@ -74,7 +80,10 @@ std::optional<ordering::MemoryKind> Values::memory_kind(ValueId memory) const {
     case VKind::Object:
       return op(value.site).memory;
     case VKind::Content:
-      if (value.makers == kNoMakers) return kept_memory(value.location);
+      if (value.makers == kNoMakers) {
+        const ir::KeptMemory* kept = kept_memory(memory);
+        return kept == nullptr ? std::nullopt : std::optional(kept->kind);
+      }
       for (OpIndex maker : (*this)[value.makers])
         if (op(maker).memory != op((*this)[value.makers].front()).memory) return std::nullopt;
       return op((*this)[value.makers].front()).memory;

@@ -246,6 +246,8 @@ class Values {
   [[nodiscard]] std::optional<bool> timing(ValueId event) const;
   /// Of the block that a pointer points into.
   [[nodiscard]] std::optional<ordering::MemoryKind> memory_kind(ValueId memory) const;
+  /// What all stores to the field that the value comes from leave there; nullptr: it is none, or they differ.
+  [[nodiscard]] const ir::KeptMemory* kept_memory(ValueId memory) const;
   /// What is known of the field that it is held in; nullptr: it is in none, or nothing is.
   [[nodiscard]] const ir::HandleField* handle(ValueId id) const {
     return (*this)[id].location == kNowhere ? nullptr : handle_field((*this)[id].location);
@@ -267,8 +269,7 @@ class Values {
   [[nodiscard]] OpIndex maker(ValueId id) const;
 
  private:
-  /// What all stores to the field at `id` leave there; absent: it is no field, or they differ.
-  [[nodiscard]] std::optional<ordering::MemoryKind> kept_memory(LocationId id) const;
+  [[nodiscard]] const ir::KeptMemory* kept_at(LocationId id) const;
   [[nodiscard]] const ir::HandleField* handle_field(LocationId id) const;
   /// Two constants that are not the same index.
   [[nodiscard]] bool different(KeyId a, KeyId b) const;
@@ -346,7 +347,7 @@ class Values {
   std::vector<ir::PlaceId> elements_;
   std::vector<KnownValue> values_;
   std::vector<KnownLocation> locations_;
-  const std::map<std::string, ordering::MemoryKind>& field_memory_;
+  const std::map<std::string, ir::KeptMemory>& field_memory_;
   std::vector<Field> fields_;
   std::vector<FieldId> field_of_;  ///< by place
   std::map<FieldId, std::vector<LocationId>> alias_stamps_;

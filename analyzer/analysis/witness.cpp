@@ -139,6 +139,11 @@ void Witness::tell_class(Thing& handle, ValueId value) const {
 Thing Witness::memory(ValueId value, const ir::Operand& written, OpIndex op) const {
   Thing result = thing(value, written, op);
   result.memory_kind = values_.memory_kind(value);
+  const ir::KeptMemory* kept = values_.kept_memory(value);
+  if (!result.origin && kept != nullptr && kept->made.line != 0) {
+    result.origin = Where{kept->made, {}};
+    result.by_class = true;
+  }
   if (const auto block = ir::hidden_part(result.name); block && block->at > 0 && block->hidden == ir::Hidden::Data)
     result.name.resize(block->at - 1);
   return result;

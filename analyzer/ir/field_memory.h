@@ -18,6 +18,6 @@ std::string global_key(const Place& variable);
 
 /// By "Class::field", or "Class::field.$data" of a container or tensor, or global_key(): places that only ever hold one
 /// kind.
-std::map<std::string, ordering::MemoryKind> field_memory(const Program& program);
+std::map<std::string, KeptMemory> field_memory(const Program& program);
 
 }  // namespace streamsan::analyzer::ir

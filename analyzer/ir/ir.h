@@ -318,11 +318,17 @@ struct HandleField {
   Site made;            ///< where it is created or taken first; line 0: not known
 };
 
+/// What a place holds into which every store that is seen puts memory of one kind.
+struct KeptMemory {
+  ordering::MemoryKind kind = {};
+  Site made;  ///< where it is allocated; line 0: at several places, or out of sight
+};
+
 /// All functions known to an analysis: this translation unit's and those read from summaries.
 struct Program {
-  std::map<std::string, Function> functions;           ///< by USR
-  std::map<std::string, HandleField> fields;           ///< by "Class::field"
-  std::map<std::string, ordering::MemoryKind> memory;  ///< of fields that hold one kind (field_memory.h)
+  std::map<std::string, Function> functions;  ///< by USR
+  std::map<std::string, HandleField> fields;  ///< by "Class::field"
+  std::map<std::string, KeptMemory> memory;   ///< of fields that hold one kind (field_memory.h)
 };
 
 const char* name(OpKind kind);  ///< "enqueue": as in the text form

@@ -82,6 +82,8 @@ const char* name(MemoryKind kind) {
       return "registered";
     case MemoryKind::Pageable:
       return "pageable";
+    case MemoryKind::Array:
+      return "array";
   }
   return "";
 }

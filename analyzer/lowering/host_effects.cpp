@@ -345,6 +345,10 @@ void Effects::apply(const Call& call) {
         if (const ir::PlaceId at = places_.place(graph); out_.kind(at) == ir::TypeKind::Graph)
           out_.emit_assign(at, {.kind = Operand::Kind::Null}, call.site);
       return;
+    case EffectKind::ArrayCreate:
+    case EffectKind::ArrayPart:
+    case EffectKind::ArrayFree:
+    case EffectKind::TextureCreate:
     case EffectKind::Lookup:
     case EffectKind::Map:
     case EffectKind::FunctionLookup:

@@ -153,11 +153,17 @@ Model model_of(std::string name, const Facts& facts) {
   return model;
 }
 
+/// Arrays are not followed: what is copied to and from them is seen at the other side only.
+bool is_of_arrays(EffectKind kind) {
+  return kind == EffectKind::ArrayCreate || kind == EffectKind::ArrayPart || kind == EffectKind::ArrayFree ||
+         kind == EffectKind::TextureCreate;
+}
+
 void derive(Model& model) {
   if (model.action == ActionKind::Effect) {
     const api::Effect& effect = model.effect;
     if (effect.kind == EffectKind::Pass || effect.kind == EffectKind::Init ||
-        effect.kind == EffectKind::FunctionLookup) {
+        effect.kind == EffectKind::FunctionLookup || is_of_arrays(effect.kind)) {
       model.action = ActionKind::Nothing;
       return;
     }

@@ -48,6 +48,7 @@ Effect allocation(MemoryKind memory, bool ordered, Position out, Position bytes,
       return register_host(out, bytes);
     case MemoryKind::Pinned:
     case MemoryKind::Pageable:
+    case MemoryKind::Array:  // no entry has it
       break;
   }
   return alloc_host(out, bytes);
@@ -66,6 +67,7 @@ Effect release(MemoryKind memory, bool ordered, Position pointer, Position strea
       return unregister_host(pointer);
     case MemoryKind::Pinned:
     case MemoryKind::Pageable:
+    case MemoryKind::Array:
       break;
   }
   return free_host(pointer);

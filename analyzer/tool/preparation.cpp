@@ -144,7 +144,8 @@ std::vector<std::string> Preparation::command(const Source& source, const Compil
       system_folders = toolkit->system_folders;
     }
     if (language == Language::Cuda) {
-      add({"--cuda-path=" + toolkit->root, "-Wno-unknown-cuda-version"});
+      // Code for devices is not compiled, so a toolkit that lacks libdevice will do, such as that of NVIDIA's Python packages.
+      add({"--cuda-path=" + toolkit->root, "-nocudalib", "-Wno-unknown-cuda-version"});
       if (nvcc) {
         add({"-include", compat_header_, "-Xclang", "-fcuda-allow-variadic-functions"});
       }
@@ -155,6 +156,9 @@ std::vector<std::string> Preparation::command(const Source& source, const Compil
   switch (language) {
     case Language::Cuda:
       add({"-x", "cuda", "--cuda-host-only"});
+      // Where Clang finds no toolkit it takes the headers for those of CUDA 9.1 and older, which declare launches otherwise.
+      // Which of the newer versions it is makes no difference to host code.
+      if (translation.no_toolkit) add({"-Xclang", "-target-sdk-version=12.8"});
       break;
     case Language::Hip:
       add({"-x", "hip", "--cuda-host-only", "-nogpulib"});

@@ -81,7 +81,12 @@ CallWords::CallWords(Slot slot) : empty(!slot) {
   api = slot.record->api;
   position = slot.position;
   std::memcpy(w, slot.record->w, sizeof w);
-  if (kind == Kind::Copy && as<Kind::Copy>().shaped) std::memcpy(&shape, slot.continuation(), sizeof shape);
+  if (kind != Kind::Copy) return;
+  auto& copy = *reinterpret_cast<trace::Words<Kind::Copy>*>(w);
+  if (copy.shaped) std::memcpy(&shape, slot.continuation(), sizeof shape);
+  // An array is no memory of the host's.
+  if (ordering::is_array_address(copy.dst)) copy.dst = 0;
+  if (ordering::is_array_address(copy.src)) copy.src = 0;
 }
 
 StreamArgument stream_of(const CallWords& call) { return {call.in_stream().stream, call.in_stream().context, 0}; }

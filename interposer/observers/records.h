@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "interposer/arrays.h"
 #include "interposer/call.h"
 #include "interposer/call_record.h"
 #include "interposer/clock.h"
@@ -35,7 +36,7 @@ constexpr bool is_published_at_once(api::EffectKind kind) {
 /// End rows that CallRecord makes no record of: functions of their own note what happened.
 constexpr bool is_noted(api::EffectKind kind) {
   return kind == api::EffectKind::StreamCreate || kind == api::EffectKind::FunctionLookup ||
-         kind == api::EffectKind::LaunchList;
+         kind == api::EffectKind::LaunchList || kind == api::EffectKind::ArrayPart;
 }
 
 /// Reserves and fills the call's record. Launches make theirs in launch.cpp.
@@ -100,6 +101,16 @@ class EndRecords {
     } else if constexpr (Call::kKind == api::EffectKind::LaunchList) {
       record_launch_list(std::get<Call::kEffect.src>(call.arguments), word<Call::kEffect.count>(call.arguments),
                          word<Call::kEffect.flags>(call.arguments), Call::kApi, call.frame);
+    } else if constexpr (Call::kKind == api::EffectKind::ArrayPart) {
+      const std::uint64_t part = result_word<Call::kEffect.object>(call.arguments);
+      const std::uint64_t whole = word<Call::kEffect.src>(call.arguments);
+      const std::uint64_t number = word<Call::kEffect.count>(call.arguments);
+      using Whole = std::tuple_element_t<static_cast<std::size_t>(Call::kEffect.src), typename Call::Arguments>;
+      if constexpr (std::is_same_v<Whole, CUmipmappedArray>) {
+        level_made(part, whole, number);
+      } else {
+        plane_made(part, whole, number);
+      }
     } else if constexpr (Call::kEffect.semaphores) {
       call.words = &words_.make(Slot{});  // others look at them
       record_semaphores(

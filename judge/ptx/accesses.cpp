@@ -57,6 +57,12 @@ Accesses::Answer Accesses::note(const Threads& threads, Arithmetic& arithmetic, 
     case Op::Call:
       // It may wait, and other threads for this one at a barrier: nothing that comes after it is proved.
       return is_harmless_call(instruction) ? Answer::Noted : Answer::Failed;
+    case Op::TextureLoad:
+    case Op::SurfaceLoad:
+    case Op::SurfaceStore:
+    case Op::SurfaceReduce:
+      complete_ = complete_ && facts_.textures.all_known;  // what is known of them is for the caller to add
+      return Answer::Noted;
     case Op::Other:
       for (const Operand& operand : operands) doubt(operand, true);
       return Answer::Noted;

@@ -201,7 +201,8 @@ class Evaluation {
   [[nodiscard]] bool polls(int at) const {
     const Instruction& instruction = kernel_.instructions[static_cast<std::size_t>(at)];
     const bool reaches = instruction.space == Space::Global || instruction.space == Space::Generic;
-    return instruction.op == Op::Other || (reaches && (instruction.op == Op::Atomic || instruction.op == Op::Load));
+    return instruction.op == Op::Other || is_of_texture(instruction.op) ||
+           (reaches && (instruction.op == Op::Atomic || instruction.op == Op::Load));
   }
 
   const Kernel& kernel_;

@@ -39,6 +39,8 @@ class Analysis {
     }
     find_anchored();
     facts_.grid = grid_of(kernel_);
+    facts_.textures = textures_of(kernel_);
+    facts_.strays |= !facts_.textures.all_known;
     for (std::size_t i = 0; i < kernel_.instructions.size(); ++i) {
       early_ = facts_.grid.early[i];
       conclude(kernel_.instructions[i]);
@@ -107,6 +109,10 @@ class Analysis {
         origin.loaded = true;
         if (instruction.space == Space::Param && instruction.operands.size() > 1)
           origin = parameter_bytes(instruction, instruction.operands[1]);
+        break;
+      case Op::TextureLoad:
+      case Op::SurfaceLoad:
+        origin.loaded = true;
         break;
       case Op::Atomic:
       case Op::Call:
@@ -211,13 +217,17 @@ class Analysis {
         if (instruction.space == Space::Global) read(operands[1]);
         return;
       case Op::Call:
-        if (is_harmless_call(instruction)) {
-          facts_.prints = true;
+        if (const DeviceFunction* called = harmless_function(instruction)) {
+          facts_.prints |= called->prints;
           return;
         }
         return unknown(instruction);
       case Op::Other:
         return unknown(instruction);
+      case Op::SurfaceStore:
+      case Op::SurfaceReduce:
+        for (std::size_t i = 1; i < operands.size(); ++i) escape(operands[i]);
+        return;
       default:
         return;
     }
@@ -293,10 +303,19 @@ bool is_confined(const Facts& facts, const std::vector<std::size_t>& pointer_wor
   });
 }
 
-bool is_harmless_call(const Instruction& instruction) {
-  return std::ranges::any_of(instruction.operands, [](const Operand& operand) {
-    return operand.kind == Kind::Symbol && (operand.symbol == "vprintf" || operand.symbol == "__assertfail");
-  });
+const DeviceFunction* harmless_function(const Instruction& instruction) {
+  static constexpr DeviceFunction kKnown[] = {
+      {"vprintf", true},
+      {"__assertfail", true},
+      {"cudaGraphSetConditional", false},  // what its node does then is up to the graph (R-GRF-27)
+  };
+  for (const Operand& operand : instruction.operands) {
+    if (operand.kind != Kind::Symbol) continue;
+    for (const DeviceFunction& each : kKnown) {
+      if (operand.symbol == each.name) return &each;
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace streamsan::ptx

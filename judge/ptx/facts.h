@@ -12,10 +12,12 @@
 #include <compare>
 #include <cstdint>
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "judge/ptx/grid.h"
 #include "judge/ptx/kernel.h"
+#include "judge/ptx/textures.h"
 
 namespace streamsan::ptx {
 
@@ -68,6 +70,7 @@ struct Facts {
   std::vector<WordFacts> words;
   Grid grid;
   std::vector<Origin> origins;  ///< of each register
+  Textures textures;
 
   /// All that an operand may be derived from.
   [[nodiscard]] Origin origin(const Kernel& kernel, const Operand& operand) const;
@@ -81,7 +84,13 @@ Facts facts_of(const Kernel& kernel);
 bool is_confined(const Facts& facts, const std::vector<std::size_t>& pointer_words,
                  const std::function<bool(std::size_t word)>& harmless);
 
-/// A function of the device runtime that touches no memory of the program: vprintf, __assertfail.
-bool is_harmless_call(const Instruction& instruction);
+/// A function of the device runtime that touches no memory of the program.
+struct DeviceFunction {
+  std::string_view name;
+  bool prints = false;
+};
+/// The one that the instruction calls; nullptr: none of these.
+const DeviceFunction* harmless_function(const Instruction& instruction);
+inline bool is_harmless_call(const Instruction& instruction) { return harmless_function(instruction) != nullptr; }
 
 }  // namespace streamsan::ptx

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "judge/ptx/facts.h"
+
 namespace streamsan::ptx {
 namespace {
 
@@ -36,6 +38,10 @@ Reach reach_of(const Instruction& instruction) {
     case Op::BulkCopy:
       return instruction.space == Space::Global || instruction.target_space == Space::Global ? Reach::Surely
                                                                                              : Reach::None;
+    case Op::TextureLoad:
+    case Op::SurfaceLoad:
+    case Op::SurfaceStore:
+    case Op::SurfaceReduce:
     case Op::Other:
       return Reach::Perhaps;
     default:
@@ -43,13 +49,13 @@ Reach reach_of(const Instruction& instruction) {
   }
 }
 
-/// A function that may be anything. Those of the compiler's own mathematics are not, nor is what prints.
+/// A function that may be anything. Those of the compiler's own mathematics are not, nor is what prints or sets the
+/// condition of a conditional node.
 bool is_unknown_call(const Instruction& instruction) {
-  if (instruction.op != Op::Call) return false;
+  if (instruction.op != Op::Call || is_harmless_call(instruction)) return false;
   return std::ranges::none_of(instruction.operands, [](const Operand& operand) {
     const std::string_view name = operand.symbol;
-    return operand.kind == Operand::Kind::Symbol &&
-           (name.starts_with("__internal_") || name == "vprintf" || name == "__assertfail");
+    return operand.kind == Operand::Kind::Symbol && name.starts_with("__internal_");
   });
 }
 

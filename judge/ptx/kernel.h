@@ -50,6 +50,11 @@ enum class Op : std::uint8_t {
   Reduce,     ///< an atomic without one
   AsyncCopy,  ///< cp.async: global to shared, by the thread
   BulkCopy,   ///< cp.async.bulk and its reductions, not of tensors
+  // Memory through an object (textures.h).
+  TextureLoad,    ///< tex, tld4
+  SurfaceLoad,    ///< suld
+  SurfaceStore,   ///< sust
+  SurfaceReduce,  ///< sured
   // Control.
   Branch,
   Call,
@@ -188,6 +193,8 @@ void for_each_result(const Instruction& instruction, const Visit& visit) {
     case Op::Reduce:
     case Op::AsyncCopy:
     case Op::BulkCopy:
+    case Op::SurfaceStore:
+    case Op::SurfaceReduce:
     case Op::Branch:
     case Op::Exit:
       return;

@@ -51,6 +51,7 @@ constexpr Row kOps[] = {
     {"fns", Op::Pure},
     {"griddepcontrol", Op::None},
     {"isspacep", Op::Pure},
+    {"istypep", Op::Pure},
     {"ld", Op::Load},
     {"ldmatrix", Op::Pure},  // from shared memory
     {"ldu", Op::Load},
@@ -100,10 +101,17 @@ constexpr Row kOps[] = {
     {"stmatrix", Op::None},  // to shared memory
     {"sub", Op::Sub},
     {"subc", Op::Pure},
+    {"suld", Op::SurfaceLoad},
+    {"suq", Op::Pure},  // a property, such as the width
+    {"sured", Op::SurfaceReduce},
+    {"sust", Op::SurfaceStore},
     {"szext", Op::Pure},
     {"tanh", Op::Pure},
     {"testp", Op::Pure},
+    {"tex", Op::TextureLoad},
+    {"tld4", Op::TextureLoad},
     {"trap", Op::Exit},
+    {"txq", Op::Pure},  // a property
     {"vote", Op::Pure},
     {"wgmma", Op::Pure},  // from shared memory
     {"xor", Op::Xor},

@@ -20,6 +20,7 @@ bool can_wait_in(const std::vector<int>& cycle, const Kernel& kernel, const Fact
     if (instruction.op == Op::Other) return true;
     decided |= depends_on_memory(instruction, facts);
     looks_again |= instruction.renews;
+    loads |= instruction.op == Op::SurfaceLoad;
     const bool reaches = instruction.space == Space::Global || instruction.space == Space::Generic;
     if (!reaches) continue;
     looks |= instruction.op == Op::Atomic;

@@ -148,6 +148,9 @@ std::uint64_t TraceBuilder::alloc(std::uint64_t address, std::uint64_t bytes, or
     case ordering::MemoryKind::Registered:
       symbol = "cuMemHostRegister_v2";
       break;
+    case ordering::MemoryKind::Array:
+      symbol = "cuArrayCreate_v2";
+      break;
     case ordering::MemoryKind::Device:
     case ordering::MemoryKind::Pageable:
       break;

@@ -315,7 +315,7 @@ TEST(Judge, AfterOrderThatIsNotSeenNothingIsCertain) {
                              "cuLaunchCooperativeKernelMultiDevice"}) {
     EXPECT_EQ(after_call_of(symbol), (HazardList{"read-after-write/possible/no-edge"})) << symbol;
   }
-  for (const char* symbol : {"cuGraphAddKernelNode_v2", "cuArrayDestroy", "cuNotInTheTable"}) {
+  for (const char* symbol : {"cuGraphAddKernelNode_v2", "cuGraphConditionalHandleCreate", "cuNotInTheTable"}) {
     EXPECT_EQ(after_call_of(symbol), (HazardList{"read-after-write/error/no-edge"})) << symbol;
   }
 }

@@ -26,6 +26,7 @@ struct Judged {
   std::vector<std::uint64_t> asked;  ///< functions that the judge wanted measured, in order
   std::vector<std::string> unmodelled;
   std::vector<std::string> shared;
+  std::uint64_t graphs_of_kernels = 0;
   std::vector<MeasuredLaunch> measured_launches;  ///< for later runs
   std::uint64_t refuted = 0;
   std::uint64_t dropped = 0;
@@ -56,6 +57,7 @@ inline Judged judged(const trace::TraceBuilder& trace, std::size_t most = 1000, 
   out.failed_calls = judge.failed_calls().summary();
   out.unmodelled = judge.unmodelled();
   out.shared = judge.shared();
+  out.graphs_of_kernels = judge.graphs_of_kernels();
   out.measured_launches = judge.measured_launches().all(hazards);
   out.refuted = hazards.refuted();
   out.dropped = hazards.dropped();

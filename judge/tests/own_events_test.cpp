@@ -46,6 +46,37 @@ TEST_F(OwnEvents, AReleaseWithoutAnyIsFound) {
   EXPECT_EQ(judged(trace).findings.at(0).buffer->allocator, "PyTorch's allocator");
 }
 
+class PutsOff : public OwnEvents {
+ protected:
+  /// The block goes back, and is handed out again by a pool that does not say for which stream.
+  void give_back_and_hand_out() {
+    trace.at({kFree, kCaller, kMainFunction})
+        .add(trace::Kind::BlockFree, "", {kSegment}, {}, trace::kNoStream | trace::kOwnEvents | trace::kPutsOff);
+    if (asks_) trace.sync_event(kEvent);
+    trace.at({0x1300, kCaller, kMainFunction}).add(trace::Kind::BlockAlloc, "", {kSegment, 4096}, {}, trace::kNoStream);
+  }
+  bool asks_ = false;
+};
+
+TEST_F(PutsOff, NothingIsComparedAtTheRelease) {
+  give_back_and_hand_out();
+  EXPECT_EQ(found(), HazardList{});
+}
+
+TEST_F(PutsOff, AUseInTheNextLifeIs) {
+  give_back_and_hand_out();
+  trace.at({0x5400}).fill_async(kMain, kSegment, 4096);
+  EXPECT_EQ(found(), HazardList{"reuse-while-in-use/error/no-edge"});
+}
+
+TEST_F(PutsOff, WhatTheAllocatorHasWaitedForIsBeforeIt) {
+  trace.event_record(kSide, kEvent);
+  asks_ = true;
+  give_back_and_hand_out();
+  trace.at({0x5400}).fill_async(kMain, kSegment, 4096);
+  EXPECT_EQ(found(), HazardList{});
+}
+
 TEST_F(OwnEvents, AnEventThatIsRecordedInsideOfTheFreeIsWaitedFor) {
   trace.at({0x9000, kInsert, kFree + 16, kCaller, kMainFunction}).event_record(kSide, kEvent);
   give_back();

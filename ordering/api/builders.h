@@ -64,6 +64,15 @@ constexpr Effect copy(Position dst, Position src, Position bytes, Direction dire
 constexpr Effect copy_async(Position dst, Position src, Position bytes, Position stream, Direction direction) {
   return {.kind = EffectKind::Copy, .dst = dst, .src = src, .bytes = bytes, .stream = stream, .direction = direction};
 }
+/// Of one side, or both, that is an array: its position, the offset in it follows. The other side is `dst` or `src`.
+constexpr Effect to_array(Position array, Effect effect) {
+  effect.dst_array = array;
+  return effect;
+}
+constexpr Effect from_array(Position array, Effect effect) {
+  effect.src_array = array;
+  return effect;
+}
 constexpr Effect copy_2d(Position descriptor) {
   return {.kind = EffectKind::Copy2D, .src = descriptor, .form = CallForm::Synchronous, .point = RecordPoint::Begin};
 }
@@ -162,6 +171,22 @@ constexpr Effect unmap(Position address, Position bytes = kAbsent) {
           .bytes = bytes,
           .form = CallForm::Synchronous,
           .point = RecordPoint::Begin};
+}
+
+constexpr Effect array_create(Position out, Position descriptor, Position levels = kAbsent) {
+  return {.kind = EffectKind::ArrayCreate, .object = out, .src = descriptor, .count = levels};
+}
+constexpr Effect array_part(Position out, Position whole, Position number) {
+  return {.kind = EffectKind::ArrayPart, .object = out, .src = whole, .count = number};
+}
+constexpr Effect array_free(Position array) {
+  return {.kind = EffectKind::ArrayFree, .object = array, .form = CallForm::Synchronous, .point = RecordPoint::Begin};
+}
+constexpr Effect texture_create(Position out, Position resource) {
+  return {.kind = EffectKind::TextureCreate, .object = out, .src = resource};
+}
+constexpr Effect surface_create(Position out, Position resource) {
+  return {.kind = EffectKind::TextureCreate, .object = out, .src = resource, .surface = true};
 }
 
 constexpr Effect stream_create(Position out, Position flags) {
@@ -268,8 +293,12 @@ constexpr Effect capture_begin(Position stream) { return {.kind = EffectKind::Ca
 constexpr Effect capture_end(Position stream, Position graph_out) {
   return {.kind = EffectKind::CaptureEnd, .object = graph_out, .stream = stream};
 }
-constexpr Effect graph_instantiate(Position exec_out, Position graph) {
-  return {.kind = EffectKind::GraphInstantiate, .object = exec_out, .src = graph};
+constexpr Effect graph_instantiate(Position exec_out, Position graph, Position flags = kAbsent) {
+  return {.kind = EffectKind::GraphInstantiate, .object = exec_out, .src = graph, .flags = flags};
+}
+/// `parameters`: a CUDA_GRAPH_INSTANTIATE_PARAMS*, which has the flags.
+constexpr Effect graph_instantiate_with(Position exec_out, Position graph, Position parameters) {
+  return {.kind = EffectKind::GraphInstantiate, .object = exec_out, .src = graph, .params = parameters};
 }
 constexpr Effect graph_launch(Position exec, Position stream) {
   return {.kind = EffectKind::GraphLaunch, .object = exec, .stream = stream};

@@ -50,6 +50,11 @@ enum class EffectKind : std::uint8_t {
   PointerAttribute,  ///< may change what copies of the range wait for
   Unmap,             ///< cuMemUnmap, cuIpcCloseMemHandle
 
+  ArrayCreate,    ///< array out, descriptor; of a mipmapped one the number of its levels. Memory without an address
+  ArrayPart,      ///< part out, whole, number: a level or a plane has a handle of its own
+  ArrayFree,      ///< cuArrayDestroy, cuMipmappedArrayDestroy: ends as cuMemFree does
+  TextureCreate,  ///< texture or surface object out, what it is made of: a kernel that is given it reads or writes that
+
   StreamCreate,
   StreamDestroy,
   EventCreate,
@@ -129,8 +134,10 @@ struct Effect {
   Position stream = kAbsent;  ///< explicit stream; absent: the default stream of the symbol
   Position event = kAbsent;
   Position flags = kAbsent;
-  Position params = kAbsent;   ///< kernelParams (extra follows it where there is one); for FunctionLookup the name
-  Position count = kAbsent;    ///< of a batch: how many parts
+  Position params = kAbsent;     ///< kernelParams (extra follows it where there is one); for FunctionLookup the name
+  Position count = kAbsent;      ///< of a batch: how many parts; of an array: how many levels; of its part: the number
+  Position dst_array = kAbsent;  ///< of a linear copy: the array, behind which stands the offset in it
+  Position src_array = kAbsent;
   Position extents = kAbsent;  ///< first of gridX gridY gridZ blockX blockY blockZ
   std::uint8_t unit = 1;       ///< bytes per element of a fill
   Direction direction = Direction::ByAddress;
@@ -154,6 +161,7 @@ struct Effect {
   bool given_pool = false;      ///< AllocAsync: of a pool that is given, which may be another device's
   bool managed = false;         ///< GlobalLookup: the variable is a __managed__ one; else the driver must be asked
   bool makes_kernel = false;    ///< FunctionLookup: a CUkernel; else a CUfunction
+  bool surface = false;         ///< TextureCreate: a surface object
   bool asks_event_time = false;  ///< Pass: asks for the time between the events that are arguments 1 and 2. It is no
                                  ///< order (R-EVT-10), but a wait in front of it may be for the time only
   std::string_view

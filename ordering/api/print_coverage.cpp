@@ -31,9 +31,9 @@ std::string copy_sides(const Effect& effect) {
     case Direction::ByAddress:
       return "direction found from the addresses";
     case Direction::Array:
-      if (effect.dst != kAbsent) return "array to memory; the array side is not tracked";
-      if (effect.src != kAbsent) return "memory to array; the array side is not tracked";
-      return "array to array; ordered, no side is tracked";
+      if (effect.dst != kAbsent) return "array to memory";
+      if (effect.src != kAbsent) return "memory to array";
+      return "array to array";
   }
   return {};
 }
@@ -111,6 +111,15 @@ std::string meaning(const Effect& effect) {
       return "CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: synchronous copies and fills of the memory complete before they return";
     case Unmap:
       return "addresses lose their memory; every access must be ordered before";
+    case ArrayCreate:
+      return effect.count == kAbsent ? "an array begins" : "a mipmapped array begins, with all its levels";
+    case ArrayPart:
+      return "a part of an array gets a handle";
+    case ArrayFree:
+      return "an array ends; every access must be ordered before";
+    case TextureCreate:
+      return std::string("memory or an array becomes what kernels that are given the object ") +
+             (effect.surface ? "read and write" : "read");
     case StreamCreate:
       return "a stream begins";
     case StreamDestroy:

@@ -81,6 +81,14 @@ std::string_view name(EffectKind kind) {
       return "PointerAttribute";
     case EffectKind::Unmap:
       return "Unmap";
+    case EffectKind::ArrayCreate:
+      return "ArrayCreate";
+    case EffectKind::ArrayPart:
+      return "ArrayPart";
+    case EffectKind::ArrayFree:
+      return "ArrayFree";
+    case EffectKind::TextureCreate:
+      return "TextureCreate";
     case EffectKind::StreamCreate:
       return "StreamCreate";
     case EffectKind::StreamDestroy:

@@ -33,8 +33,17 @@ Access measured(Address begin, std::uint32_t function, std::uint64_t hash) {
           .arguments_hash = hash};
 }
 
+/// Through a texture or surface that is made of these bytes.
+Access textured(Address begin, Address end, std::uint32_t function = 1, AccessMode mode = AccessMode::Write) {
+  Access access = inferred(begin, function, 64, 5, mode);
+  access.bounded = true;
+  access.range.end = end;
+  return access;
+}
+
 Access learned(Access access) { return access.learned = true, access; }
 Access widened(Access access) { return access.widened = true, access; }
+Access conditional(Access access) { return access.conditional = true, access; }
 Access life(Access access) { return access.source = AccessSource::Free, access; }
 Access atomic(Access access) { return access.mode = AccessMode::Atomic, access; }
 Access atomic_for_host(Access access) { return access.atomic_for_host = true, atomic(access); }
@@ -63,6 +72,14 @@ TEST(CertaintyTable, EveryRowBothWays) {
       {"measured and inferred, same kernel, other arguments", measured(1200, 1, 6), inferred(1200), possible},
       {"measured and inferred, same kernel, same arguments", measured(1200, 1, 5), inferred(1200), certain},
       {"measured and inferred, other kernel", measured(1200, 2, 6), inferred(1200), certain},
+      {"exact is all of the texture", exact(1200, 1400), textured(1200, 1400), certain},
+      {"exact is most of the texture", exact(1200, 1399), textured(1200, 1400), possible},
+      {"exact begins where the texture ends", exact(1400, 1500), textured(1200, 1400), never},
+      {"measured and texture, same kernel, other arguments", measured(1200, 1, 6), textured(1200, 1264), possible},
+      {"two kernels, one surface", textured(1200, 1400), textured(1200, 1400, 2, AccessMode::Read), certain},
+      {"a pointer to what the texture is made of", inferred(1200, 2), textured(1200, 1400), certain},
+      {"two textures", textured(1200, 1400), textured(1400, 1500, 2), never},
+      {"the texture's memory is freed", life(exact(1000, 2000)), textured(1200, 1400), certain},
       {"same pointer, other kernel", inferred(1200, 1), inferred(1200, 2, 64, 6), certain},
       {"same pointer, same kernel, same arguments", inferred(1200, 1), inferred(1200, 1), certain},
       {"same pointer, same kernel, other arguments", inferred(1200, 1, 64, 5), inferred(1200, 1, 64, 6), possible},
@@ -92,6 +109,10 @@ TEST(CertaintyTable, EveryRowBothWays) {
       {"widened and the end of the allocation", widened(exact(1000, 1100)), life(exact(1000, 2000)), possible},
       {"both learned", learned(exact(1000, 1100)), learned(exact(1000, 1100)), possible},
       {"widened and exact", widened(exact(1000, 1100)), exact(1050, 1200), possible},
+      {"conditional and exact", conditional(exact(1000, 1100)), exact(1050, 1200), possible},
+      {"conditional and exact touch", conditional(exact(1000, 1100)), exact(1100, 1200), never},
+      {"conditional and the end of the allocation", conditional(exact(1000, 1100)), life(exact(1000, 2000)), possible},
+      {"inferred and conditional", inferred(1200), conditional(inferred(1200)), possible},
       {"widened and all", widened(exact(1000, 1100)), exact(1000, 2000), possible},
       {"an atomic for the host and the host", atomic_for_host(exact(1000, 1100)), host(exact(1000, 1004)), possible},
       {"the host and an atomic for the host", host(exact_read(1000, 1004)), atomic_for_host(exact(1000, 1100)),

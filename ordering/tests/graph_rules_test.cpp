@@ -2,32 +2,15 @@
 //
 // Graphs, inside and around (graph.h). Inside: what two nodes do without a path between them. Around: one launch against
 // other streams, the host, and other launches.
-#include "ordering/graph.h"
-
 #include <algorithm>
 
-#include "ordering/tests/program.h"
+#include "ordering/tests/graph_nodes.h"
 
 namespace streamsan::ordering {
 namespace {
 
-using After = std::vector<std::uint32_t>;
-using Kind = GraphNode::Kind;
-
-class Graphs : public testing::ModelTest {
+class Graphs : public testing::GraphTest {
  protected:
-  static GraphNode node(Kind kind, After after = {}) { return {.kind = kind, .after = std::move(after)}; }
-  static GraphNode writes(Address base, After after = {}) {
-    GraphNode made = node(Kind::Fill, std::move(after));
-    made.dst = bytes(base);
-    return made;
-  }
-  static GraphNode reads(Address base, After after = {}) {
-    GraphNode made = node(Kind::Copy, std::move(after));
-    made.dst = array();
-    made.src = bytes(base);
-    return made;
-  }
   static GraphNode of_event(Kind kind, EventId event, After after = {}) {
     GraphNode made = node(kind, std::move(after));
     made.event = event;
@@ -45,22 +28,8 @@ class Graphs : public testing::ModelTest {
     made.bytes.push_back({.bytes = bytes(base), .mode = mode, .early = early});
     return made;
   }
-  static Graph graph(std::vector<GraphNode> nodes) {
-    std::uint32_t number = 0;
-    for (GraphNode& each : nodes) each.number = ++number;
-    return Graph(std::move(nodes));
-  }
-
-  /// The graph by itself.
-  void inside(std::vector<GraphNode> nodes) { check_graph(graph(std::move(nodes)), model, recorder); }
   OpId launch(StreamId stream, std::uint64_t exec, const Graph& of) {
     return model.graph_launch(call(), stream, exec, of);
-  }
-  /// One hazard between these nodes.
-  bool between(std::uint32_t earlier, std::uint32_t later, HazardKind kind) {
-    const std::vector<Hazard> hazards = found();
-    return hazards.size() == 1 && hazards[0].kind == kind && hazards[0].earlier.node == earlier &&
-           hazards[0].later.node == later && hazards[0].certainty == Certainty::Certain;
   }
 
   const Range graph_memory{0x7000'0000, 0x7000'1000};

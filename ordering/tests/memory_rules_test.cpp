@@ -90,7 +90,7 @@ TEST_F(Memory, R_ALC_03_SilentAfterSynchronisation) {
 }
 
 TEST_F(Memory, R_ALC_05_HostMemoryIsFreedLikeDeviceMemory) {
-  for (const MemoryKind kind : {MemoryKind::Pinned, MemoryKind::Registered}) {
+  for (const MemoryKind kind : {MemoryKind::Pinned, MemoryKind::Registered, MemoryKind::Array}) {
     const Address a = memory(kind);
     write(s, a);
     free(a);

@@ -53,6 +53,28 @@ void give_work(GraphNode& node, Dice& dice, const Surroundings& around) {
   }
 }
 
+/// The bodies of a conditional node behind the last node, and its end: as the judge lays them out.
+void add_bodies(std::vector<GraphNode>& nodes, Dice& dice, const Surroundings& around) {
+  auto front = static_cast<std::uint32_t>(nodes.size() - 1);
+  const auto add = [&](std::vector<std::uint32_t> after) {
+    GraphNode& node = nodes.emplace_back();
+    node.site = around.site;
+    node.number = static_cast<std::uint32_t>(nodes.size());
+    node.after = std::move(after);
+    return static_cast<std::uint32_t>(nodes.size() - 1);
+  };
+  for (unsigned bodies = 1 + dice.below(2); bodies > 0; --bodies) {
+    std::vector<std::uint32_t> inside;
+    for (unsigned i = 1 + dice.below(2); i > 0; --i) {
+      inside.push_back(add({front}));
+      if (inside.size() > 1 && dice.below(2) == 0) nodes.back().after.push_back(inside.front());
+      give_work(nodes.back(), dice, around);
+      nodes.back().conditional = true;
+    }
+    front = add(inside);
+  }
+}
+
 /// Those who are named in `after` twice are harmless.
 void add_all(GraphNode& node, std::size_t count) {
   for (std::uint32_t i = 0; i < count; ++i) node.after.push_back(i);
@@ -95,6 +117,8 @@ Graph random_graph(std::uint64_t seed, const Surroundings& around) {
       waits = true;
     } else if (dice.below(64) == 0) {
       node.kind = Kind::JoinsAll;
+    } else if (dice.below(8) == 0) {
+      add_bodies(nodes, dice, around);
     }
   }
   if (has_memory && dice.below(3) != 0) {

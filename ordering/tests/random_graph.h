@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Random graphs for random programs: kernels, copies, fills, host functions, memory, events recorded and waited for,
-// nodes that do nothing, and edges.
+// nodes that do nothing, conditional nodes with one or two bodies, and edges.
 //
 // Left out, because the model knowingly gives them more order than they have (graph.h): two records that are not ordered
 // among themselves, and nodes behind different waits. Programmatic edges are tested by themselves.

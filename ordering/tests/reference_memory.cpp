@@ -175,7 +175,7 @@ void ReferenceModel::free(Call call, ContextId context, Address base) {
     pending_[call.thread] = {.site = call.site, .learns = Edges{{}, covered}};
   }
   check_end(*memory, node, OpId{operations_});
-  if (memory->kind == MemoryKind::DeviceAsync || memory->kind == MemoryKind::Device) {
+  if (is_on_device(memory->kind)) {
     pending_[call.thread].freed = Freed{memory->id, memory->range, memory->kind, OpId{operations_}};
   }
   end(memory->range);
@@ -207,7 +207,7 @@ void ReferenceModel::end_life(Node node, OpId op, Address base) {
   check_end(*memory, node, op);
   const Freed life{memory->id, memory->range, memory->kind, op};
   end(memory->range);
-  if (life.kind == MemoryKind::DeviceAsync || life.kind == MemoryKind::Device) freed_.push_back(life);
+  if (is_on_device(life.kind)) freed_.push_back(life);
 }
 
 // ---- after the end (R-SOA-04) --------------------------------------------------------------------------------------
@@ -286,12 +286,12 @@ void ReferenceModel::host_free(Call call, Range range) {
       }
     }
     if (borrowed && !documented[loan.node]) {
-      const bool perhaps_signalled = by_host_function[loan.node];
-      const bool perhaps =
-          passed_on(loan.node, loan.op, {.source = AccessSource::Free}, assumed[loan.node]) == PassedOn::Perhaps;
+      const bool perhaps_signalled = !loan.conditional && by_host_function[loan.node];
+      const PassedOn known = passed_on(loan.node, loan.op, {.source = AccessSource::Free}, assumed[loan.node]);
+      const bool perhaps = !loan.conditional && known == PassedOn::Perhaps;
+      const bool in_doubt = loan.conditional || perhaps_signalled || perhaps;
       pairs_.push_back({loan.op, op, AllocationId{}, HazardKind::FreeWhileInUse, Order::Latent,
-                        perhaps_signalled || perhaps ? Certainty::Possible : Certainty::Certain, perhaps_signalled,
-                        perhaps, true});
+                        in_doubt ? Certainty::Possible : Certainty::Certain, perhaps_signalled, perhaps, true});
     }
     return borrowed;
   });
@@ -345,7 +345,8 @@ void ReferenceModel::touch(Node start, Node done, const Footprint& footprint, Ac
   if (footprint.base == 0 || footprint.width * footprint.rows * footprint.slices == 0) return;
   if (!memory_at(footprint.base)) {
     if (each.source == AccessSource::Kernel || each.node != 0) {  // a launch does not check the addresses of nodes
-      const Certainty certain = each.learned || each.widened ? Certainty::Possible : Certainty::Certain;
+      const bool in_doubt = each.learned || each.widened || each.conditional;
+      const Certainty certain = in_doubt ? Certainty::Possible : Certainty::Certain;
       use_freed(each.op, footprint.base, certain, certain);
     } else {
       use_freed(each.op, footprint.base, Certainty::Possible, Certainty::Certain);
@@ -388,6 +389,8 @@ void ReferenceModel::touch_kernel(const Kernel& kernel, const Access& made, cons
     each.mode = pointer.mode;
     each.exact = false;
     each.range = {pointer.address, memory->range.end};
+    each.bounded = pointer.reach != 0;
+    if (each.bounded) each.range.end = std::min(each.range.end, pointer.address + pointer.reach);
     access(*memory, pointer.early ? kernel.start : kernel.waited, kernel.done, each);
   }
   each.exact = true;
@@ -413,7 +416,7 @@ void ReferenceModel::run_node(Node at, const GraphNode& node, Access made, std::
         made.mode = side == &node.src ? AccessMode::Read : AccessMode::Write;
         touch(at, at, *side, made);
         const bool borrows = node.kind == GraphNode::Kind::Copy && kind_at(side->base) == MemoryKind::Pageable;
-        if (borrows) loans_.push_back({at, made.op, *side});
+        if (borrows) loans_.push_back({at, made.op, *side, made.conditional});
       }
       return;
     case GraphNode::Kind::Allocate:
@@ -454,7 +457,8 @@ OpId ReferenceModel::graph_launch(Call call, StreamId id, std::uint64_t exec, co
     nodes_[made.back()].documented = before;
     if (node.kind == GraphNode::Kind::RecordEvent && !destroyed_.contains(node.event))
       records_[node.event] = made.back();  // R-GRF-30
-    run_node(made.back(), node, {.op = op, .stream = id, .node = node.number}, stream(id).context);
+    run_node(made.back(), node, {.op = op, .stream = id, .conditional = node.conditional, .node = node.number},
+             stream(id).context);
   }
   const Node end = after(begin, made);
   Stream& own = stream(id);
@@ -483,7 +487,7 @@ std::vector<ReferenceModel::Pair> ReferenceModel::check_graph(const Graph& graph
     made.push_back(inside.new_node());
     for (const std::uint32_t each : node.after) inside.nodes_[made.back()].documented.push_back(made[each]);
     inside.node_of_[op] = made.back();
-    inside.run_node(made.back(), node, {.op = op, .node = node.number}, std::nullopt);
+    inside.run_node(made.back(), node, {.op = op, .conditional = node.conditional, .node = node.number}, std::nullopt);
   }
   return inside.pairs();
 }

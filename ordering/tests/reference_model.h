@@ -184,6 +184,7 @@ class ReferenceModel {
     Node node = 0;
     OpId op{};
     Footprint bytes;
+    bool conditional = false;  ///< a copy in the body of a conditional node
   };
   struct CopyEffect {
     bool prior = false;     ///< everything earlier in the stream

@@ -81,7 +81,7 @@ export class Run {
       const i = this.index(number);
       if (i < 0) continue;
       for (const touch of this.touchesOf(i)) {
-        if (this.buffers[touch.buffer].address === buffer.address) return touch.buffer;
+        if (this.buffers[touch.buffer].address === buffer.address && this.buffers[touch.buffer].bytes === buffer.bytes) return touch.buffer;
       }
     }
     return -1;

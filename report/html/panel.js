@@ -55,6 +55,11 @@ function groupSection(data, finding, go) {
           h('span', {class: 'where'}, ` ${ops(each)} · ${each.place}${each.suppressed ? ' (suppressed)' : ''}`)))));
 }
 
+/** An array of CUDA's has none. */
+function hasAddress(buffer) {
+  return buffer.address !== '0x0';
+}
+
 export function chip(finding) {
   const name = finding.sync ? finding.sync.verdict : finding.severity;
   return h('span', {class: `chip ${finding.sync ? 'sync-' : ''}${name}`}, name);
@@ -89,7 +94,7 @@ function card(title, where, frames, extra) {
 
 function accessCard(data, access, run, go) {
   const where = access.stream.kind ? `${access.stream.name} (${access.stream.kind}), submitted by ${access.thread}` : access.thread;
-  const known = {exact: 'bytes known exactly', learned: 'bytes learned from earlier launches', widened: 'bytes: an upper bound', inferred: 'bytes inferred from a pointer argument'}[access.bytes];
+  const known = {exact: 'bytes known exactly', learned: 'bytes learned from earlier launches', widened: 'bytes: an upper bound', inferred: 'bytes inferred from a pointer argument', texture: 'some of what a texture or surface is made of'}[access.bytes];
   const range = access.end !== '0x0' && h('p', {class: 'where'}, h('code', {}, `${access.begin} – ${access.end}`), `, ${known}`);
   return card(h('span', {}, h('b', {}, `${access.verb} `), opLink(access.op, run, go), ` by ${access.what}`), where, data.stack(access.stack), range);
 }
@@ -125,7 +130,7 @@ function bufferSection(data, finding, run, go) {
   return h('section', {}, h('h3', {}, 'Buffer'),
       h('div', {class: 'cards'},
           card(h('span', {}, buffer.name ? `“${buffer.name}”, ` : '', buffer.memory), buffer.variable ? (buffer.allocator && `looked up by ${buffer.allocator}`) : buffer.allocator ? `from ${buffer.allocator}` : 'allocator not known',
-              data.stack(buffer.stack), h('p', {class: 'where'}, h('code', {}, buffer.address), `, ${bytesText(buffer.bytes)}; both touch `, h('code', {}, `${finding.overlapBegin} – ${finding.overlapEnd}`), finding.overlapRuns > 1 && ` and ${counted(finding.overlapRuns - 1, 'more range')}`)),
+              data.stack(buffer.stack), h('p', {class: 'where'}, hasAddress(buffer) && [h('code', {}, buffer.address), ', '], `${bytesText(buffer.bytes)}; both touch `, h('code', {}, `${finding.overlapBegin} – ${finding.overlapEnd}`), finding.overlapRuns > 1 && ` and ${counted(finding.overlapRuns - 1, 'more range')}`)),
           index >= 0 && historyCard(run, index, about, go)));
 }
 
@@ -166,7 +171,7 @@ function syncSection(data, finding, run, go) {
           calls.length > 0 && h('p', {class: 'where'}, 'calls: ', calls.slice(0, 12).map((index, k) => go ? button(String(k + 1), {class: 'op'}, () => go.op(index)) : ` ${k + 1}`), calls.length > 12 && ' …'))),
       sync.orders.length > 0 && h('section', {}, h('h3', {}, 'What it alone orders'),
           sync.orders.map((pair) => h('div', {class: 'pair'},
-              h('p', {class: 'where'}, pair.buffer && `${pair.buffer.memory} at ${pair.buffer.address}, ${bytesText(pair.buffer.bytes)}`, pair.count > 1 && `, ${counted(pair.count, 'time')}`, pair.rule && `; today ${pair.rule} would still order them`),
+              h('p', {class: 'where'}, pair.buffer && `${pair.buffer.memory}${hasAddress(pair.buffer) ? ` at ${pair.buffer.address}` : ''}, ${bytesText(pair.buffer.bytes)}`, pair.count > 1 && `, ${counted(pair.count, 'time')}`, pair.rule && `; today ${pair.rule} would still order them`),
               h('div', {class: 'cards'}, accessCard(data, pair.earlier, run, go), accessCard(data, pair.later, run, go))))));
 }
 
@@ -189,7 +194,7 @@ export function operationPanel(data, run, i, go) {
     touched.length > 0 && h('section', {}, h('h3', {}, counted(touched.length, 'buffer')), h('div', {class: 'cards'},
         touched.map((touch) => {
           const buffer = run.buffers[touch.buffer];
-          return h('div', {class: 'card-pair'}, h('p', {class: 'where'}, h('code', {}, buffer.address), `, ${bytesText(buffer.bytes)} of ${buffer.memory}`), historyCard(run, touch.buffer, [i], go));
+          return h('div', {class: 'card-pair'}, h('p', {class: 'where'}, hasAddress(buffer) && [h('code', {}, buffer.address), ', '], `${bytesText(buffer.bytes)} of ${buffer.memory}`), historyCard(run, touch.buffer, [i], go));
         }))),
   ];
 }

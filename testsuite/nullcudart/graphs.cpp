@@ -113,6 +113,28 @@ NC_EXPORT cudaGraphAddMemFreeNode(cudaGraphNode_t* node, cudaGraph_t graph, cons
   NC_RETURN(cuGraphAddMemFreeNode(node, graph, after, count, reinterpret_cast<CUdeviceptr>(pointer)));
 }
 
+NC_EXPORT cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle* handle, cudaGraph_t graph, unsigned value,
+                                           unsigned flags) {
+  NC_RETURN(cuGraphConditionalHandleCreate(reinterpret_cast<CUgraphConditionalHandle*>(handle), graph, nullptr, value,
+                                           flags));
+}
+
+/// Of conditional nodes only.
+NC_EXPORT cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
+                           const cudaGraphEdgeData* data, size_t count, cudaGraphNodeParams* given) {
+  if (given->type != cudaGraphNodeTypeConditional) return remember(cudaErrorNotSupported);
+  CUgraphNodeParams parameters{};
+  parameters.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  parameters.conditional.handle = given->conditional.handle;
+  parameters.conditional.type = static_cast<CUgraphConditionalNodeType>(given->conditional.type);
+  parameters.conditional.size = given->conditional.size;
+  if (const cudaError_t unready = prepare(); unready != cudaSuccess) return remember(unready);
+  const auto* edges = reinterpret_cast<const CUgraphEdgeData*>(data);
+  const CUresult result = entries().cuGraphAddNode(node, graph, after, edges, count, &parameters);
+  given->conditional.phGraph_out = parameters.conditional.phGraph_out;
+  return remember(static_cast<cudaError_t>(result));
+}
+
 NC_EXPORT cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
                                    const cudaGraphEdgeData* data, size_t count) {
   NC_RETURN(cuGraphAddDependencies(graph, from, to, reinterpret_cast<const CUgraphEdgeData*>(data), count));

@@ -28,9 +28,13 @@ std::vector<CUgraphNode> sorted(CUgraph graph) {
 }
 
 Work work_of(CUgraphNode node) {
-  if (node->type != CU_GRAPH_NODE_TYPE_GRAPH) return node->work;
+  const bool conditional = node->type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  if (node->type != CU_GRAPH_NODE_TYPE_GRAPH && !conditional) return node->work;
+  CUgraph graph = conditional ? body_that_runs(node->parameters) : node->parameters.child;
   std::vector<Work> works;
-  for (CUgraphNode inside : sorted(node->parameters.child)) works.push_back(work_of(inside));
+  if (graph != nullptr) {
+    for (CUgraphNode inside : sorted(graph)) works.push_back(work_of(inside));
+  }
   return [works] {
     for (const Work& work : works) {
       if (work) work();
@@ -40,8 +44,9 @@ Work work_of(CUgraphNode node) {
 
 bool alike(CUgraph a, const CUgraphExec_st& b) {
   const std::vector<CUgraphNode> nodes = sorted(a);
-  return nodes.size() == b.nodes.size() && std::equal(nodes.begin(), nodes.end(), b.nodes.begin(),
-                                                      [](CUgraphNode x, auto& y) { return x->type == y.type; });
+  return nodes.size() == b.nodes.size() &&
+         std::equal(nodes.begin(), nodes.end(), b.nodes.begin(),
+                    [](CUgraphNode x, auto& y) { return x->type == y.type && types_inside(x) == y.inside; });
 }
 
 CUresult update(CUgraphExec exec, CUgraph graph) {
@@ -94,6 +99,7 @@ CUgraph clone_graph(CUgraph graph) {
 void destroy_graph(CUgraph graph) {
   for (const auto& node : graph->nodes) {
     if (node->parameters.child != nullptr) destroy_graph(node->parameters.child);
+    for (CUgraph body : node->parameters.bodies) destroy_graph(body);
   }
   state().graphs.destroy(graph);
 }
@@ -104,7 +110,7 @@ CUresult instantiate(CUgraphExec* out, CUgraph graph, unsigned long long flags) 
   if (nodes.size() != graph->nodes.size()) return CUDA_ERROR_INVALID_VALUE;
   CUgraphExec exec = state().execs.create();
   exec->flags = flags;
-  for (CUgraphNode node : nodes) exec->nodes.push_back({node, node->type, work_of(node), true});
+  for (CUgraphNode node : nodes) exec->nodes.push_back({node, node->type, work_of(node), true, types_inside(node)});
   *out = exec;
   return CUDA_SUCCESS;
 }
@@ -117,6 +123,7 @@ SS_EXPORT cuGraphClone(CUgraph* out, CUgraph graph) {
   SS_CALL(cuGraphClone);
   const Lock lock = lock_state();
   if (out == nullptr || !state().graphs.alive(graph)) return CUDA_ERROR_INVALID_VALUE;
+  if (has_conditional(graph)) return CUDA_ERROR_NOT_SUPPORTED;
   *out = clone_graph(graph);
   return CUDA_SUCCESS;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Nodes of graphs: added by hand, with their parameters, and edges. What is not implemented: external semaphores and
-// conditional nodes (CUDA_ERROR_NOT_SUPPORTED), edge data other than zeros, which is refused.
+// Nodes of graphs: added by hand, with their parameters, and edges. What is not implemented: external semaphores
+// (CUDA_ERROR_NOT_SUPPORTED), edge data other than zeros, which is refused.
 
 #include "testsuite/nulldriver/graph_nodes.h"
 
@@ -72,6 +72,7 @@ CUresult plan_node(CUgraphNodeType type, NodeParameters& node, Work* work) {
       return CUDA_SUCCESS;
     case CU_GRAPH_NODE_TYPE_EMPTY:
     case CU_GRAPH_NODE_TYPE_GRAPH:
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
@@ -107,6 +108,7 @@ CUresult add(CUgraphNode* out, CUgraph graph, const CUgraphNode* after, std::siz
   if (!std::all_of(after, after + count, here)) return CUDA_ERROR_INVALID_VALUE;
   if (type == CU_GRAPH_NODE_TYPE_GRAPH) {
     if (!state().graphs.alive(node.child)) return CUDA_ERROR_INVALID_VALUE;
+    if (has_conditional(node.child)) return CUDA_ERROR_NOT_SUPPORTED;
     node.child = clone_graph(node.child);
   }
   *out = add_node(graph, type, {after, after + count}, std::move(work), std::move(node));
@@ -272,6 +274,12 @@ SS_EXPORT cuGraphAddNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* aft
       if (const CUresult refused = take_memory(node.allocation); refused != CUDA_SUCCESS) return refused;
       given->alloc.dptr = node.allocation.dptr;
       break;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: {
+      const Lock lock = lock_state();
+      if (const CUresult refused = plan_conditional(given->conditional, &node); refused != CUDA_SUCCESS) return refused;
+      given->conditional.phGraph_out = node.bodies.data();  // which moves with the parameters
+      break;
+    }
     case CU_GRAPH_NODE_TYPE_EMPTY:
       break;
     default:

@@ -20,4 +20,15 @@ Work plan_record(CUevent event);
 /// The work of a node of this type; takes the lock itself where that is needed.
 CUresult plan_node(CUgraphNodeType type, NodeParameters& node, Work* work);
 
+// Conditional nodes, see graph_conditional.cpp. All need the lock.
+
+/// Makes the bodies.
+CUresult plan_conditional(const CUDA_CONDITIONAL_NODE_PARAMS& given, NodeParameters* node);
+/// What a launch runs of the node; nullptr: nothing.
+CUgraph body_that_runs(const NodeParameters& node);
+/// Also in child graphs.
+bool has_conditional(CUgraph graph);
+/// The types of the nodes in the bodies, and in theirs.
+std::vector<CUgraphNodeType> types_inside(CUgraphNode node);
+
 }  // namespace streamsan::null

@@ -47,7 +47,7 @@ class Heap {
   std::vector<Block> free_;  ///< in the order they were freed
 };
 
-enum class MemoryKind : std::uint8_t { Device, Pool, Managed, Host, Registered, Mapped, Global };
+enum class MemoryKind : std::uint8_t { Device, Pool, Managed, Host, Registered, Mapped, Global, Array };
 
 struct Allocation {
   std::size_t bytes = 0;

@@ -58,6 +58,11 @@ struct NodeParameters {
   CUDA_MEM_ALLOC_NODE_PARAMS allocation{};
   CUdeviceptr freed = 0;
   std::vector<CUstreamBatchMemOpParams> operations;
+  struct {
+    CUgraphConditionalHandle handle = 0;
+    CUgraphConditionalNodeType type{};
+  } condition;
+  std::vector<CUgraph> bodies;  ///< of a conditional node, its own
 };
 
 struct CUgraphNode_st {
@@ -78,6 +83,7 @@ struct CUgraphExec_st {
     CUgraphNodeType type{};
     streamsan::null::Work work;
     bool enabled = true;
+    std::vector<CUgraphNodeType> inside{};  ///< of a conditional node: what its bodies hold
   };
   std::vector<Node> nodes;  ///< in an order that the edges allow
   unsigned long long flags = 0;
@@ -110,6 +116,19 @@ struct CUmemPoolHandle_st {
   int reuse_allow_internal_dependencies = 1;
   std::uint64_t used = 0;
   std::uint64_t used_high = 0;
+};
+
+/// An array, or a level of a mipmapped one. Its memory is that of the device, row behind row.
+struct CUarray_st {
+  CUDA_ARRAY3D_DESCRIPTOR is{};
+  std::uintptr_t base = 0;
+  CUmipmappedArray whole = nullptr;  ///< of a level
+};
+
+struct CUmipmappedArray_st {
+  CUDA_ARRAY3D_DESCRIPTOR is{};
+  std::uintptr_t base = 0;
+  std::vector<CUarray> levels;
 };
 
 struct CUfunc_st {
@@ -205,6 +224,8 @@ struct State {
   Handles<CUkern_st> kernels;
   Handles<CUgraph_st> graphs;
   Handles<CUgraphExec_st> execs;
+  Handles<CUarray_st> arrays;
+  Handles<CUmipmappedArray_st> mipmapped_arrays;
 
   std::vector<Capture*> captures;  ///< those that have not ended
 };

@@ -22,9 +22,14 @@ bool pitch_too_small(const Side& side, Box box) {
   return (box.height > 1 && side.pitch < box.width) || (box.depth > 1 && side.slice < side.pitch * box.height);
 }
 
-CUresult make_side(CUmemorytype type, const void* host, CUdeviceptr device, std::size_t x, std::size_t y, std::size_t z,
-                   std::size_t pitch, std::size_t height, Side* side) {
+CUresult make_side(CUmemorytype type, const void* host, CUdeviceptr device, CUarray array, std::size_t x, std::size_t y,
+                   std::size_t z, std::size_t pitch, std::size_t height, Side* side) {
   switch (type) {
+    case CU_MEMORYTYPE_ARRAY: {
+      const CUresult unknown = array_side(array, side);
+      side->base += x + y * side->pitch + z * side->slice;
+      return unknown;
+    }
     case CU_MEMORYTYPE_HOST:
       *side = host_side(host);
       break;
@@ -53,11 +58,12 @@ CUresult plan_box(const Shape* shape, Work* work) {
   const auto rows = [&](std::size_t given) { return given != 0 ? given : box.height; };
   Side source;
   Side destination;
-  CUresult result = make_side(shape->srcMemoryType, shape->srcHost, shape->srcDevice, shape->srcXInBytes, shape->srcY,
-                              shape->srcZ, pitch(shape->srcPitch), rows(shape->srcHeight), &source);
+  CUresult result =
+      make_side(shape->srcMemoryType, shape->srcHost, shape->srcDevice, shape->srcArray, shape->srcXInBytes,
+                shape->srcY, shape->srcZ, pitch(shape->srcPitch), rows(shape->srcHeight), &source);
   if (result != CUDA_SUCCESS) return result;
-  result = make_side(shape->dstMemoryType, shape->dstHost, shape->dstDevice, shape->dstXInBytes, shape->dstY,
-                     shape->dstZ, pitch(shape->dstPitch), rows(shape->dstHeight), &destination);
+  result = make_side(shape->dstMemoryType, shape->dstHost, shape->dstDevice, shape->dstArray, shape->dstXInBytes,
+                     shape->dstY, shape->dstZ, pitch(shape->dstPitch), rows(shape->dstHeight), &destination);
   if (result != CUDA_SUCCESS) return result;
   return plan_copy(destination, source, box, work);
 }
@@ -96,11 +102,11 @@ CUresult plan_copy(const CUDA_MEMCPY2D* shape, Work* work) {
   const auto pitch = [&](std::size_t given) { return given != 0 ? given : box.width; };
   Side source;
   Side destination;
-  CUresult result = make_side(shape->srcMemoryType, shape->srcHost, shape->srcDevice, shape->srcXInBytes, shape->srcY,
-                              0, pitch(shape->srcPitch), 0, &source);
+  CUresult result = make_side(shape->srcMemoryType, shape->srcHost, shape->srcDevice, shape->srcArray,
+                              shape->srcXInBytes, shape->srcY, 0, pitch(shape->srcPitch), 0, &source);
   if (result != CUDA_SUCCESS) return result;
-  result = make_side(shape->dstMemoryType, shape->dstHost, shape->dstDevice, shape->dstXInBytes, shape->dstY, 0,
-                     pitch(shape->dstPitch), 0, &destination);
+  result = make_side(shape->dstMemoryType, shape->dstHost, shape->dstDevice, shape->dstArray, shape->dstXInBytes,
+                     shape->dstY, 0, pitch(shape->dstPitch), 0, &destination);
   if (result != CUDA_SUCCESS) return result;
   return plan_copy(destination, source, box, work);
 }

@@ -4,7 +4,7 @@
 //
 // The device side of a copy must lie inside one allocation (a UVA address of pinned memory is a device address too), or
 // the call fails with CUDA_ERROR_INVALID_VALUE and moves nothing. Host sides are taken on trust, as the driver does.
-// Arrays are not implemented: CUDA_ERROR_NOT_SUPPORTED.
+// The side that is an array must be a live one (array.cpp), and the box must lie in it.
 #pragma once
 
 #include "testsuite/nulldriver/memory.h"
@@ -28,6 +28,11 @@ inline Side host_side(const void* pointer) {
   return {.base = reinterpret_cast<std::uintptr_t>(pointer), .pitch = 0, .slice = 0, .device = false};
 }
 inline Side device_side(CUdeviceptr pointer) { return {.base = pointer, .pitch = 0, .slice = 0, .device = true}; }
+
+/// Where element 0 of the array is, and its pitches. CUDA_ERROR_INVALID_HANDLE: there is no such array. Takes the lock.
+CUresult array_side(CUarray array, Side* side);
+/// Bytes of an element; 0: a format that is not implemented.
+std::size_t element_bytes(const CUDA_ARRAY3D_DESCRIPTOR& is);
 
 /// CUDA_SUCCESS and `work`, which is empty when there is nothing to move. Takes the lock itself.
 CUresult plan_copy(Side destination, Side source, Box box, Work* work);

@@ -26,6 +26,7 @@ LONG_FILES = {
     "docs/api-coverage.md": "made from the table of driver functions",
     "docs/trace-format.md": "made from the table of records",
     "ordering/api/cuda_api.def": "a table: a row for each function of the driver",
+    "trace/records.def": "a table: the words of each kind of record",
     "trace/old_functions.def": "a table: the functions of traces that were written before they named their own",
 }
 TEXTS = {".cpp", ".h", ".cu", ".S", ".def", ".inc", ".c", ".py", ".sh", ".js", ".css", ".html", ".cmake", ".md", ".txt"}

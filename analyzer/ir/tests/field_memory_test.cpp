@@ -16,7 +16,17 @@ std::map<std::string, MemoryKind> memory_of(const std::string& text) {
   Program program;
   std::string error;
   EXPECT_TRUE(parse(text, program, error)) << error;
-  return field_memory(program);
+  std::map<std::string, MemoryKind> kinds;
+  for (const auto& [key, kept] : field_memory(program)) kinds.emplace(key, kept.kind);
+  return kinds;
+}
+
+/// The line of kField at which the field's memory is allocated; 0: no one place.
+std::uint32_t line_of_field(const std::string& text) {
+  Program program;
+  std::string error;
+  EXPECT_TRUE(parse(text, program, error)) << error;
+  return field_memory(program).at("C::p_").made.line;
 }
 
 const std::string kField = R"(
@@ -38,6 +48,13 @@ TEST(FieldMemory, AVariableIsWhatItIsGiven) {
   EXPECT_EQ(memory_of(kField + "  allocate q device\n  assign this.C::p_ = q\n"), kDevice);
   EXPECT_TRUE(memory_of(kField + "  allocate q pinned\n  assign this.C::p_ = q\n").empty());
   EXPECT_TRUE(memory_of(kField + "  fresh q\n  assign this.C::p_ = q\n").empty());
+}
+
+TEST(FieldMemory, ItIsAllocatedAtOnePlaceOrAtSeveral) {
+  const std::uint32_t line = line_of_field(kField);
+  EXPECT_NE(line, 0U);
+  EXPECT_EQ(line_of_field(kField + "  assign this.C::p_ = null\n"), line);
+  EXPECT_EQ(line_of_field(kField + "  allocate this.C::p_ device\n"), 0U);
 }
 
 TEST(FieldMemory, AHelperMayStoreAnything) {

@@ -88,7 +88,7 @@ TEST(Runtime, PositionsNameParametersOfTheirType) {
            {"void *src", "symbol", "Parms *p", "cudaGraph_t ", "cudaGraphNode_t ", "*config", "*launchParamsList"},
            "src");
     expect(effect.extents, {"dim3 gridDim"}, "extents");
-    expect(effect.params, {"args", "name"}, "params");
+    expect(effect.params, {"args", "name", "*instantiateParams"}, "params");
     // Every function that takes one stream by value and enqueues or orders names it.
     if (effect.kind == EffectKind::Pass || effect.kind == EffectKind::Later || effect.kind == EffectKind::StreamDestroy)
       continue;
@@ -157,6 +157,12 @@ bool is_of_graphs_inside(const RuntimeRow& row, const Effect& theirs) {
   return of_graphs && inside && row.facts.effect.kind == EffectKind::Later;
 }
 
+/// Nor does it follow arrays, which the recorder does.
+bool is_of_arrays(const Effect& theirs) {
+  return theirs.kind == EffectKind::ArrayCreate || theirs.kind == EffectKind::ArrayPart ||
+         theirs.kind == EffectKind::ArrayFree || theirs.kind == EffectKind::TextureCreate;
+}
+
 TEST(Runtime, AgreesWithTheDriver) {
   std::set<std::string_view> differ;
   int compared = 0;
@@ -171,7 +177,7 @@ TEST(Runtime, AgreesWithTheDriver) {
     ++compared;
     const Effect& mine = row.facts.effect;
     const Effect& theirs = driver->effect;
-    if (is_of_graphs_inside(row, theirs)) continue;
+    if (is_of_graphs_inside(row, theirs) || is_of_arrays(theirs)) continue;
     const bool same = mine.kind == theirs.kind && mine.form == theirs.form && mine.point == theirs.point &&
                       mine.unit == theirs.unit && mine.hides_order == theirs.hides_order &&
                       shape(mine) == shape(theirs);

@@ -52,6 +52,58 @@ TEST(Facts, AtomicsOfTheSystemAreAtomicForTheHost) {
   EXPECT_FALSE(facts("atom.global.sys.add.u32 %r1, [%rd1], 1; ld.acquire.gpu.u32 %r1, [%rd1];").atomic_for_host);
 }
 
+std::string textures(const std::string& body) {
+  const Facts found = facts(body);
+  if (!found.known) return "unknown";
+  std::string out;
+  for (const TextureUse& use : found.textures.uses) {
+    out += std::to_string(use.word) + (use.surface ? "s" : "t") + (use.written ? "w" : "r") + (use.chosen ? "?" : "") +
+           " ";
+  }
+  return out + (found.textures.all_known ? "" : "and others");
+}
+
+TEST(Textures, AreParametersThatReachATextureInstruction) {
+  EXPECT_EQ(textures("tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5}];"), "0tr ");
+  EXPECT_EQ(textures("ld.param.u64 %rd2, [b]; tex.level.2d.v4.f32.f32 {%r1, %r2, %r3, %r4}, [%rd2, {%r5, %r6}], %r7;"),
+            "1tr ");
+  EXPECT_EQ(textures("mov.u64 %rd2, %rd1; tld4.r.2d.v4.f32.f32 {%r1, %r2, %r3, %r4}, [%rd2, {%r5, %r6}];"), "0tr ");
+  EXPECT_EQ(textures("suld.b.2d.b32.trap {%r1}, [%rd1, {%r2, %r3}];"), "0sr ");
+  EXPECT_EQ(textures("sust.b.2d.b32.zero [%rd1, {%r2, %r3}], {%r1};"), "0sw ");
+  EXPECT_EQ(textures("sured.b.add.1d.u32.trap [%rd1, {%r2}], %r1;"), "0sw ");
+  EXPECT_EQ(textures("suld.b.1d.b32.trap {%r1}, [%rd1, {%r2}]; sust.b.1d.b32.trap [%rd1, {%r2}], {%r1};"), "0sr 0sw ");
+}
+
+TEST(Textures, OtherUsesOfANumberAreNone) {
+  EXPECT_EQ(textures("add.s64 %rd2, %rd1, 1; st.global.u64 [%rd3], %rd2;"), "");
+  EXPECT_EQ(textures("cvt.u32.u64 %r1, %rd1; ld.param.u64 %rd2, [b]; tex.1d.v4.f32.s32 {%r2, %r3, %r4, %r5}, [%rd2, "
+                     "{%r1}];"),
+            "1tr ")
+      << "a coordinate";
+  EXPECT_EQ(textures("txq.width.b32 %r1, [%rd1]; suq.height.b32 %r2, [%rd1];"), "") << "sizes are no memory";
+}
+
+TEST(Textures, WhatCannotBeFollowedIsSaid) {
+  EXPECT_EQ(textures("add.s64 %rd2, %rd1, 1; tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%rd2, {%r5}];"), "and others");
+  EXPECT_EQ(textures("ld.global.u64 %rd2, [%rd1]; tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%rd2, {%r5}];"),
+            "and others");
+  EXPECT_EQ(textures("tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [image, {%r5}];"), "and others") << "a reference";
+  EXPECT_EQ(
+      textures("ld.param.u64 %rd2, [b]; selp.b64 %rd3, %rd1, %rd2, %p1; sust.b.1d.b32.trap [%rd3, {%r2}], {%r1};"),
+      "0sw? 1sw? ");
+  EXPECT_TRUE(facts("tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [image, {%r5}];").strays);
+  EXPECT_FALSE(facts("tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5}];").strays);
+}
+
+TEST(Textures, TouchNoMemoryThroughAPointer) {
+  EXPECT_EQ(shown(facts("tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5}];"), 0), "----");
+  EXPECT_EQ(shown(facts("cvt.u32.u64 %r1, %rd1; ld.param.u64 %rd2, [b]; sust.b.1d.b32.trap [%rd2, {%r2}], {%r1};"), 0),
+            "---e")
+      << "stored where it cannot be followed";
+  EXPECT_TRUE(facts("tex.1d.v4.u32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5}]; cvt.u64.u32 %rd2, %r1;").origins.size() >
+              0);
+}
+
 TEST(Facts, FollowArithmetic) {
   EXPECT_EQ(shown(facts("cvta.to.global.u64 %rd2, %rd1; add.s64 %rd3, %rd2, 8; st.global.u32 [%rd3], 1;"), 0), "-w--");
   EXPECT_EQ(shown(facts("mov.b64 {%r1, %r2}, %rd1; mov.b64 %rd2, {%r1, %r2}; st.u32 [%rd2], 1;"), 0), "-w--");
@@ -79,6 +131,7 @@ TEST(Facts, WhatArgumentsLeadToIsConfined) {
   // A null pointer.
   EXPECT_TRUE(confined("ld.param.u32 %r1, [n]; cvt.u64.u32 %rd2, %r1; st.global.u32 [%rd2], 1;"));
   EXPECT_TRUE(confined("call (%r1), vprintf, (%rd2, %rd3);"));
+  EXPECT_TRUE(confined("call cudaGraphSetConditional, (%rd2, %r3);"));
 }
 
 TEST(Facts, WhatElseIsNot) {
@@ -109,6 +162,7 @@ TEST(Facts, TablesOfFunctionsAndStacksAreConfined) {
 TEST(Facts, PrintingIsSeen) {
   EXPECT_TRUE(facts("call (%r1), vprintf, (%rd2, %rd3);").prints);
   EXPECT_FALSE(facts("st.global.u32 [%rd1], 1;").prints);
+  EXPECT_FALSE(facts("call cudaGraphSetConditional, (%rd2, %r3);").prints);
 }
 
 TEST(Facts, EscapesAreSeen) {

@@ -77,6 +77,7 @@ TEST(Waiting, TheLoopThatDecidesIsTheOneThatLooks) {
 TEST(Waiting, WhatIsNotUnderstoodCanWait) {
   EXPECT_TRUE(waits("call.uni wait_for_it;"));
   EXPECT_FALSE(waits("call.uni (%r1), vprintf, (%rd1, %rd1);"));
+  EXPECT_FALSE(waits("call.uni cudaGraphSetConditional, (%rd1, %r1);"));
   EXPECT_TRUE(waits(rounds("strange.instruction %r1, %r2;")));
   EXPECT_FALSE(waits("strange.instruction %r1, %r2;"));
   EXPECT_TRUE(waits("ts: .branchtargets A, B;\nA:\nB:\nbrx.idx %r1, ts;"));

@@ -36,11 +36,13 @@ struct Slot {
   bool optional = false;
 };
 
-constexpr std::pair<const char*, Position Effect::*> kPositions[] = {
-    {"object", &Effect::object}, {"dst", &Effect::dst},     {"src", &Effect::src},
-    {"bytes", &Effect::bytes},   {"pitch", &Effect::pitch}, {"height", &Effect::height},
-    {"stream", &Effect::stream}, {"event", &Effect::event}, {"flags", &Effect::flags},
-    {"params", &Effect::params}, {"count", &Effect::count}, {"extents", &Effect::extents}};
+#define SS_ROLE(role) \
+  std::pair { #role, &Effect::role }
+const std::vector<std::pair<const char*, Position Effect::*>> kPositions = {
+    SS_ROLE(object), SS_ROLE(dst),     SS_ROLE(src),       SS_ROLE(bytes),    SS_ROLE(pitch),
+    SS_ROLE(height), SS_ROLE(stream),  SS_ROLE(event),     SS_ROLE(flags),    SS_ROLE(params),
+    SS_ROLE(count),  SS_ROLE(extents), SS_ROLE(dst_array), SS_ROLE(src_array)};
+#undef SS_ROLE
 
 template <typename... T>
 Types any_of() {
@@ -52,6 +54,8 @@ const Types kDevice = any_of<CUdeviceptr, CUdeviceptr_v1>();
 const Types kDeviceOut = any_of<CUdeviceptr*, CUdeviceptr_v1*>();
 const Types kHost = any_of<void*, const void*>();
 const Types kSize = any_of<std::size_t, unsigned int>();
+const Types kShape = any_of<const CUDA_ARRAY_DESCRIPTOR*, const CUDA_ARRAY_DESCRIPTOR_v1*,
+                            const CUDA_ARRAY3D_DESCRIPTOR*, const CUDA_ARRAY3D_DESCRIPTOR_v1*>();
 const Types kSizeOut = any_of<std::size_t*, unsigned int*>();
 
 Types both(Types a, const Types& b) {
@@ -64,6 +68,8 @@ Slot bytes(Types types, Names names) { return {"bytes", &Effect::bytes, std::mov
 Slot stream() { return {"stream", &Effect::stream, any_of<CUstream>(), {}}; }
 Slot event() { return {"event", &Effect::event, any_of<CUevent>(), {}}; }
 Slot flags() { return {"flags", &Effect::flags, any_of<unsigned int>(), {"flags"}}; }
+Slot number(Names names) { return {"count", &Effect::count, any_of<unsigned int>(), std::move(names)}; }
+Slot source(Types types, Names names = {}) { return {"src", &Effect::src, std::move(types), std::move(names)}; }
 Slot params() { return {"params", &Effect::params, any_of<void**>(), {"kernelparams"}}; }
 Slot optional(Slot slot) {
   slot.optional = true;
@@ -81,24 +87,23 @@ std::vector<Slot> copy_slots(const Effect& effect) {
     dst = optional({"dst", &Effect::dst, both(kDevice, any_of<void*>()), {"dstdevice", "dsthost"}});
     src = optional({"src", &Effect::src, both(kDevice, any_of<const void*>()), {"srcdevice", "srchost"}});
   }
-  return {dst, src, bytes(kSize, {"bytecount"}), optional(stream())};
+  std::vector<Slot> out = {dst, src, bytes(kSize, {"bytecount"}), optional(stream())};
+  if (!array) return out;
+  out.push_back(optional({"dst_array", &Effect::dst_array, any_of<CUarray>(), {"dstarray"}}));
+  out.push_back(optional({"src_array", &Effect::src_array, any_of<CUarray>(), {"srcarray"}}));
+  return out;
 }
 
 std::vector<Slot> semaphore_slots() {
   return {object(any_of<const CUexternalSemaphore*>()),
-          {"src",
-           &Effect::src,
-           any_of<const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS*, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS*>(),
-           {}},
-          {"count", &Effect::count, any_of<unsigned int>(), {"numextsems"}},
-          stream()};
+          source(any_of<const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS*, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS*>()),
+          number({"numextsems"}), stream()};
 }
 
 std::vector<Slot> batch_slots(const Effect& effect) {
   const auto array = [](const char* role, Position Effect::* position, Names names) {
     return Slot{role, position, any_of<CUdeviceptr*>(), std::move(names)};
   };
-  const auto parts = [](Types types) { return Slot{"src", &Effect::src, std::move(types), {}}; };
   const Slot count{"count", &Effect::count, any_of<std::size_t>(), {"count", "numops"}};
   const Slot sizes = bytes(any_of<std::size_t*>(), {"sizes"});
   switch (effect.batch) {
@@ -112,11 +117,11 @@ std::vector<Slot> batch_slots(const Effect& effect) {
               stream(),
               {"params", &Effect::params, any_of<CUmemcpyAttributes*>(), {"attrs"}}};
     case Batch::Copies3D:
-      return {parts(any_of<CUDA_MEMCPY3D_BATCH_OP*>()), count, stream()};
+      return {source(any_of<CUDA_MEMCPY3D_BATCH_OP*>()), count, stream()};
     case Batch::Discards:
       return {array("dst", &Effect::dst, {"dptrs"}), sizes, count, stream()};
     case Batch::Decompress:
-      return {parts(any_of<CUmemDecompressParams*>()), count, stream()};
+      return {source(any_of<CUmemDecompressParams*>()), count, stream()};
   }
   return {};
 }
@@ -137,18 +142,14 @@ std::vector<Slot> slots_of(const Effect& effect) {
               stream(),
               params()};
     case LaunchConfig:
-      return {
-          object(any_of<CUfunction>()), {"src", &Effect::src, any_of<const CUlaunchConfig*>(), {"config"}}, params()};
+      return {object(any_of<CUfunction>()), source(any_of<const CUlaunchConfig*>(), {"config"}), params()};
     case Copy:
       return copy_slots(effect);
     case Copy2D:
       return {{"src", &Effect::src, any_of<const CUDA_MEMCPY2D*, const CUDA_MEMCPY2D_v1*>(), {"pcopy"}},
               optional(stream())};
     case Copy3D:
-      return {{"src",
-               &Effect::src,
-               any_of<const CUDA_MEMCPY3D*, const CUDA_MEMCPY3D_v1*, const CUDA_MEMCPY3D_PEER*>(),
-               {"pcopy"}},
+      return {source(any_of<const CUDA_MEMCPY3D*, const CUDA_MEMCPY3D_v1*, const CUDA_MEMCPY3D_PEER*>(), {"pcopy"}),
               optional(stream())};
     case Fill:
       return {{"dst", &Effect::dst, kDevice, {"dstdevice"}}, bytes(kSize, {"n"}), optional(stream())};
@@ -187,6 +188,14 @@ std::vector<Slot> slots_of(const Effect& effect) {
       return {object(any_of<CUdeviceptr>(), {"dptr"}), stream()};
     case Unmap:
       return {object(any_of<CUdeviceptr>(), {"ptr", "dptr"}), optional(bytes(any_of<std::size_t>(), {"size"}))};
+    case ArrayCreate:
+      return {object(any_of<CUarray*, CUmipmappedArray*>()), source(kShape), optional(number({"nummipmaplevels"}))};
+    case ArrayPart:
+      return {object(any_of<CUarray*>()), source(any_of<CUarray, CUmipmappedArray>()), number({"level", "planeidx"})};
+    case ArrayFree:
+      return {object(any_of<CUarray, CUmipmappedArray>())};
+    case TextureCreate:
+      return {object(any_of<CUtexObject*, CUsurfObject*>()), source(any_of<const CUDA_RESOURCE_DESC*>())};
     case StreamCreate:
       return {object(any_of<CUstream*>()), flags()};
     case StreamDestroy:
@@ -203,9 +212,7 @@ std::vector<Slot> slots_of(const Effect& effect) {
     case ContextWait:
       return {object(any_of<CUcontext, CUgreenCtx>(), {"hctx"}), event()};
     case LaunchList:
-      return {{"src", &Effect::src, any_of<CUDA_LAUNCH_PARAMS*>(), {}},
-              {"count", &Effect::count, any_of<unsigned int>(), {"numdevices"}},
-              flags()};
+      return {source(any_of<CUDA_LAUNCH_PARAMS*>()), number({"numdevices"}), flags()};
     case SyncStream:
     case QueryStream:
     case HostFunction:
@@ -227,13 +234,15 @@ std::vector<Slot> slots_of(const Effect& effect) {
     case CaptureEnd:
       return {object(any_of<CUgraph*>()), stream()};
     case GraphInstantiate:
-      return {object(any_of<CUgraphExec*>()), {"src", &Effect::src, any_of<CUgraph>(), {}}};
+      return {object(any_of<CUgraphExec*>()), source(any_of<CUgraph>()),
+              optional({"flags", &Effect::flags, any_of<unsigned long long>(), {"flags"}}),
+              optional({"params", &Effect::params, any_of<CUDA_GRAPH_INSTANTIATE_PARAMS*>(), {}})};
     case GraphLaunch:
       return {object(any_of<CUgraphExec>()), stream()};
     case GraphUpdate:
-      return {object(any_of<CUgraphExec>()), {"src", &Effect::src, any_of<CUgraph>(), {}}};
+      return {object(any_of<CUgraphExec>()), source(any_of<CUgraph>())};
     case GraphNodeUpdate:
-      return {object(any_of<CUgraphExec>()), {"src", &Effect::src, any_of<CUgraphNode>(), {}}};
+      return {object(any_of<CUgraphExec>()), source(any_of<CUgraphNode>())};
     case GraphAddNode:
       return {object(any_of<CUgraphNode*>()), optional({"src", &Effect::src, any_of<CUgraph>(), {"childgraph"}})};
     case GraphClone:
@@ -309,9 +318,8 @@ TEST(ApiPositions, none_beyond_those_of_the_kind) {
   for (const Row& row : kRows) {
     const std::vector<Slot> slots = slots_of(row.effect);
     for (const auto& [role, position] : kPositions) {
-      const auto listed =
-          std::find_if(slots.begin(), slots.end(), [p = position](const Slot& s) { return s.position == p; });
-      EXPECT_TRUE(listed != slots.end() || row.effect.*position == kAbsent)
+      const bool listed = std::ranges::any_of(slots, [p = position](const Slot& s) { return s.position == p; });
+      EXPECT_TRUE(listed || row.effect.*position == kAbsent)
           << row.symbol << ": " << name(row.effect.kind) << " has no " << role << ", the row says "
           << int{row.effect.*position};
     }
@@ -386,6 +394,8 @@ TEST(ApiEffects, form_and_direction_agree_with_the_name) {
     if (expected != Direction::Array) continue;
     EXPECT_EQ(row.effect.dst == kAbsent, row.base.find("toA") != std::string_view::npos) << row.symbol;
     EXPECT_EQ(row.effect.src == kAbsent, row.base.find("Ato") != std::string_view::npos) << row.symbol;
+    EXPECT_EQ(row.effect.dst_array == kAbsent, row.effect.dst != kAbsent) << row.symbol;
+    EXPECT_EQ(row.effect.src_array == kAbsent, row.effect.src != kAbsent) << row.symbol;
   }
 }
 

@@ -20,9 +20,10 @@ class GridFunction {
     MPI_Irecv(receive_, n_, MPI_DOUBLE, neighbour, 7, MPI_COMM_WORLD, &requests[0]);
     MPI_Isend(send_, n_, MPI_DOUBLE, neighbour, 7, MPI_COMM_WORLD, &requests[1]);
 // CHECK-MESSAGES: :[[@LINE-1]]:5: warning: the host may read 'this->send_' while kernel 'pack' on the default stream still writes it [streamsan-host-read-before-done]
-// CHECK-NOTES: :[[@LINE+8]]:5: note: 'this->send_' is written here, on the default stream
+// CHECK-NOTES: :[[@LINE+9]]:5: note: 'this->send_' is written here, on the default stream
 // CHECK-NOTES: :[[@LINE-5]]:5: note: in the call to 'GridFunction::fill' here
-// CHECK-NOTES: :[[@LINE-4]]:5: note: wait for the default stream with cudaStreamSynchronize before the read
+// CHECK-NOTES: :[[@LINE-11]]:5: note: 'this->send_' is allocated here
+// CHECK-NOTES: :[[@LINE-5]]:5: note: wait for the default stream with cudaStreamSynchronize before the read
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
   }
 

@@ -35,7 +35,8 @@ class Pipeline {
 // CHECK-NOTES: :[[@LINE-7]]:5: note: 'this->data_' is updated here, on stream 'this->compute_'
 // CHECK-NOTES: :[[@LINE-22]]:5: note: stream 'this->compute_' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-22]]:5: note: stream 'this->transfer_' is created here (non-blocking)
-// CHECK-NOTES: :[[@LINE-5]]:5: note: nothing orders stream 'this->transfer_' after stream 'this->compute_': record an event in stream 'this->compute_' after the update and let stream 'this->transfer_' wait for it with cudaStreamWaitEvent before kernel 'gather'
+// CHECK-NOTES: :[[@LINE-21]]:5: note: 'this->data_' is allocated here
+// CHECK-NOTES: :[[@LINE-6]]:5: note: nothing orders stream 'this->transfer_' after stream 'this->compute_': record an event in stream 'this->compute_' after the update and let stream 'this->transfer_' wait for it with cudaStreamWaitEvent before kernel 'gather'
 #ifdef FIXED
     cudaEventRecord(scaled_, transfer_);
     cudaStreamWaitEvent(compute_, scaled_, 0);

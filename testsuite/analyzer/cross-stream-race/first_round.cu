@@ -59,7 +59,8 @@ void from_one(Node& node, const float* const* peers, int count, int n) {
 // CHECK-NOTES: :[[@LINE-5]]:5: note: 'node.parts' is written here, on stream 'node.receive'
 // CHECK-NOTES: :[[@LINE-31]]:5: note: stream 'node.receive' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-31]]:5: note: stream 'node.work' is created here (non-blocking)
-// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders stream 'node.work' after stream 'node.receive': record an event in stream 'node.receive' after the write and let stream 'node.work' wait for it with cudaStreamWaitEvent before kernel 'sum'
+// CHECK-NOTES: :[[@LINE-30]]:5: note: 'node.parts' is allocated here
+// CHECK-NOTES: :[[@LINE-6]]:3: note: nothing orders stream 'node.work' after stream 'node.receive': record an event in stream 'node.receive' after the write and let stream 'node.work' wait for it with cudaStreamWaitEvent before kernel 'sum'
   cudaDeviceSynchronize();
 }
 
@@ -68,11 +69,12 @@ void by_argument(Node& node, const float* const* peers, int count, int n) {
   node.join();
   sum<<<1, 32, 0, node.work>>>(node.total, node.parts);
 // CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'sum' on stream 'node.work' may read 'node.parts' while cudaMemcpyAsync (device to device) on stream 'node.receive' still writes it [streamsan-cross-stream-race]
-// CHECK-NOTES: :[[@LINE-33]]:5: note: 'node.parts' is written here, on stream 'node.receive'
+// CHECK-NOTES: :[[@LINE-34]]:5: note: 'node.parts' is written here, on stream 'node.receive'
 // CHECK-NOTES: :[[@LINE-5]]:44: note: in the call to 'Node::fetch' here
-// CHECK-NOTES: :[[@LINE-44]]:5: note: stream 'node.receive' is created here (non-blocking)
-// CHECK-NOTES: :[[@LINE-44]]:5: note: stream 'node.work' is created here (non-blocking)
-// CHECK-NOTES: :[[@LINE-6]]:3: note: nothing orders stream 'node.work' after stream 'node.receive': record an event in stream 'node.receive' after the write and let stream 'node.work' wait for it with cudaStreamWaitEvent before kernel 'sum'
+// CHECK-NOTES: :[[@LINE-45]]:5: note: stream 'node.receive' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-45]]:5: note: stream 'node.work' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-44]]:5: note: 'node.parts' is allocated here
+// CHECK-NOTES: :[[@LINE-7]]:3: note: nothing orders stream 'node.work' after stream 'node.receive': record an event in stream 'node.receive' after the write and let stream 'node.work' wait for it with cudaStreamWaitEvent before kernel 'sum'
   cudaDeviceSynchronize();
 }
 
@@ -85,9 +87,10 @@ void rows_of_rows(Node& node, const float* const* peers, int count, int n) {
   sum<<<1, 32, 0, node.work>>>(node.total, node.parts);
 // CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'sum' on stream 'node.work' may read 'node.parts' while cudaMemcpyAsync (device to device) on stream 'node.receive' still writes it [streamsan-cross-stream-race]
 // CHECK-NOTES: :[[@LINE-5]]:7: note: 'node.parts' is written here, on stream 'node.receive'
-// CHECK-NOTES: :[[@LINE-59]]:5: note: stream 'node.receive' is created here (non-blocking)
-// CHECK-NOTES: :[[@LINE-59]]:5: note: stream 'node.work' is created here (non-blocking)
-// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders stream 'node.work' after stream 'node.receive': record an event in stream 'node.receive' after the write and let stream 'node.work' wait for it with cudaStreamWaitEvent before kernel 'sum'
+// CHECK-NOTES: :[[@LINE-61]]:5: note: stream 'node.receive' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-61]]:5: note: stream 'node.work' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-60]]:5: note: 'node.parts' is allocated here
+// CHECK-NOTES: :[[@LINE-6]]:3: note: nothing orders stream 'node.work' after stream 'node.receive': record an event in stream 'node.receive' after the write and let stream 'node.work' wait for it with cudaStreamWaitEvent before kernel 'sum'
   cudaDeviceSynchronize();
 }
 
@@ -124,11 +127,12 @@ void so_many(Node& node, const float* const* peers, int count, int n) {
     node.join();
     sum_so_many<<<1, 32, 0, node.work>>>(node.total, node.parts, (peer + 1) * n);
 // CHECK-MESSAGES: :[[@LINE-1]]:5: warning: kernel 'sum_so_many' on stream 'node.work' may read 'node.parts' while cudaMemcpyAsync (device to device) on stream 'node.receive' still writes it [streamsan-cross-stream-race]
-// CHECK-NOTES: :[[@LINE-89]]:5: note: 'node.parts' is written here, on stream 'node.receive'
+// CHECK-NOTES: :[[@LINE-92]]:5: note: 'node.parts' is written here, on stream 'node.receive'
 // CHECK-NOTES: :[[@LINE-5]]:5: note: in the call to 'Node::fetch' here
-// CHECK-NOTES: :[[@LINE-100]]:5: note: stream 'node.receive' is created here (non-blocking)
-// CHECK-NOTES: :[[@LINE-100]]:5: note: stream 'node.work' is created here (non-blocking)
-// CHECK-NOTES: :[[@LINE-6]]:5: note: nothing orders stream 'node.work' after stream 'node.receive': record an event in stream 'node.receive' after the write and let stream 'node.work' wait for it with cudaStreamWaitEvent before kernel 'sum_so_many'
+// CHECK-NOTES: :[[@LINE-103]]:5: note: stream 'node.receive' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-103]]:5: note: stream 'node.work' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-102]]:5: note: 'node.parts' is allocated here
+// CHECK-NOTES: :[[@LINE-7]]:5: note: nothing orders stream 'node.work' after stream 'node.receive': record an event in stream 'node.receive' after the write and let stream 'node.work' wait for it with cudaStreamWaitEvent before kernel 'sum_so_many'
   }
   cudaDeviceSynchronize();
 }

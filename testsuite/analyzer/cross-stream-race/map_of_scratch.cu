@@ -37,7 +37,8 @@ void two_loaves(Bowls& bowls, int size) {
 // CHECK-NOTES: :[[@LINE-6]]:3: note: 'bowls.bowls_[size].second' is updated here, on stream 'left'
 // CHECK-NOTES: :[[@LINE-9]]:3: note: stream 'left' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-9]]:3: note: stream 'right' is created here (non-blocking)
-// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders stream 'right' after stream 'left': record an event in stream 'left' after the update and let stream 'right' wait for it with cudaStreamWaitEvent before kernel 'bake'
+// CHECK-NOTES: :[[@LINE-21]]:26: note: 'bowls.bowls_[size].second' is allocated here
+// CHECK-NOTES: :[[@LINE-6]]:3: note: nothing orders stream 'right' after stream 'left': record an event in stream 'left' after the update and let stream 'right' wait for it with cudaStreamWaitEvent before kernel 'bake'
 #endif
 }
 
@@ -57,5 +58,6 @@ void by_name(std::unordered_map<int, float*>& named, int mine, int other) {
 // CHECK-NOTES: :[[@LINE-9]]:3: note: 'named[found].second' is updated here, on stream 'left'
 // CHECK-NOTES: :[[@LINE-12]]:3: note: stream 'left' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-12]]:3: note: stream 'right' is created here (non-blocking)
-// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders stream 'right' after stream 'left': record an event in stream 'left' after the update and let stream 'right' wait for it with cudaStreamWaitEvent before kernel 'bake'
+// CHECK-NOTES: :[[@LINE-42]]:26: note: 'named[found].second' is allocated here
+// CHECK-NOTES: :[[@LINE-6]]:3: note: nothing orders stream 'right' after stream 'left': record an event in stream 'left' after the update and let stream 'right' wait for it with cudaStreamWaitEvent before kernel 'bake'
 }

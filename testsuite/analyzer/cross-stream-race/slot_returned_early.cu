@@ -40,6 +40,7 @@ void lesson(School& school) {
 // CHECK-NOTES: :[[@LINE-6]]:3: note: 'school.board_' is written here, on stream 'maths'
 // CHECK-NOTES: :[[@LINE-9]]:3: note: stream 'maths' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-9]]:3: note: stream 'music' is created here (non-blocking)
-// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders stream 'music' after stream 'maths': record an event in stream 'maths' after the write and let stream 'music' wait for it with cudaStreamWaitEvent before kernel 'wipe'
+// CHECK-NOTES: :[[@LINE-25]]:5: note: 'school.board_' is allocated here
+// CHECK-NOTES: :[[@LINE-6]]:3: note: nothing orders stream 'music' after stream 'maths': record an event in stream 'maths' after the write and let stream 'music' wait for it with cudaStreamWaitEvent before kernel 'wipe'
 #endif
 }

@@ -27,7 +27,8 @@ bool by_lambda(const float* x, cudaStream_t s) {
   return *host < 1.0f;
 // CHECK-MESSAGES: :[[@LINE-1]]:10: warning: the host may read 'by_lambda::host' while cudaMemcpyAsync (device to host) on stream 's' still writes it [streamsan-host-read-before-done]
 // CHECK-NOTES: :[[@LINE-6]]:3: note: 'by_lambda::host' is written here, on stream 's'
-// CHECK-NOTES: :[[@LINE-3]]:10: note: wait for stream 's' with cudaStreamSynchronize before the read
+// CHECK-NOTES: :[[@LINE-11]]:5: note: 'by_lambda::host' is allocated here
+// CHECK-NOTES: :[[@LINE-4]]:10: note: wait for stream 's' with cudaStreamSynchronize before the read
 }
 
 template <typename T>
@@ -47,7 +48,8 @@ float by_function(const float* x, float* device, cudaStream_t s) {
   return host[0];
 // CHECK-MESSAGES: :[[@LINE-1]]:10: warning: the host may read 'by_function::host' while cudaMemcpyAsync (device to host) on stream 's' still writes it [streamsan-host-read-before-done]
 // CHECK-NOTES: :[[@LINE-6]]:3: note: 'by_function::host' is written here, on stream 's'
-// CHECK-NOTES: :[[@LINE-3]]:10: note: wait for stream 's' with cudaStreamSynchronize before the read
+// CHECK-NOTES: :[[@LINE-14]]:3: note: 'by_function::host' is allocated here
+// CHECK-NOTES: :[[@LINE-4]]:10: note: wait for stream 's' with cudaStreamSynchronize before the read
 }
 
 class Meter {
@@ -62,7 +64,8 @@ class Meter {
     return *host_;
 // CHECK-MESSAGES: :[[@LINE-1]]:12: warning: the host may read 'this->host_' while cudaMemcpyAsync (device to host) on stream 's' still writes it [streamsan-host-read-before-done]
 // CHECK-NOTES: :[[@LINE-6]]:5: note: 'this->host_' is written here, on stream 's'
-// CHECK-NOTES: :[[@LINE-3]]:12: note: wait for stream 's' with cudaStreamSynchronize before the read
+// CHECK-NOTES: :[[@LINE-30]]:3: note: 'this->host_' is allocated here
+// CHECK-NOTES: :[[@LINE-4]]:12: note: wait for stream 's' with cudaStreamSynchronize before the read
   }
 
  private:
@@ -83,7 +86,8 @@ float by_set_up(const float* device, cudaStream_t s) {
   return *residual;
 // CHECK-MESSAGES: :[[@LINE-1]]:10: warning: the host may read 'residual' while cudaMemcpyAsync (device to host) on stream 's' still writes it [streamsan-host-read-before-done]
 // CHECK-NOTES: :[[@LINE-6]]:3: note: 'residual' is written here, on stream 's'
-// CHECK-NOTES: :[[@LINE-3]]:10: note: wait for stream 's' with cudaStreamSynchronize before the read
+// CHECK-NOTES: :[[@LINE-10]]:17: note: 'residual' is allocated here
+// CHECK-NOTES: :[[@LINE-4]]:10: note: wait for stream 's' with cudaStreamSynchronize before the read
 }
 
 // Not known: other files can store to it, a caller did, a helper may have. Pageable: today's driver waits. Silent.

@@ -25,10 +25,11 @@ class Uploader {
     if (used_ == room_) send();
     staged_[used_] = Sample{value, weight};
 // CHECK-MESSAGES: :[[@LINE-1]]:5: warning: the host may write 'this->staged_' while cudaMemcpyAsync (host to device) on stream 'this->stream_' still reads it [streamsan-host-write-before-done]
-// CHECK-NOTES: :[[@LINE+9]]:5: note: 'this->staged_' is read here, on stream 'this->stream_'
+// CHECK-NOTES: :[[@LINE+10]]:5: note: 'this->staged_' is read here, on stream 'this->stream_'
 // CHECK-NOTES: :[[@LINE-4]]:25: note: in the call to 'Uploader::send' here
 // CHECK-NOTES: :[[@LINE-13]]:5: note: stream 'this->stream_' is created here (non-blocking)
-// CHECK-NOTES: :[[@LINE-5]]:5: note: wait for stream 'this->stream_' with cudaStreamSynchronize before the write
+// CHECK-NOTES: :[[@LINE-12]]:5: note: 'this->staged_' is allocated here
+// CHECK-NOTES: :[[@LINE-6]]:5: note: wait for stream 'this->stream_' with cudaStreamSynchronize before the write
     used_++;
   }
 

@@ -37,8 +37,9 @@ class Steps {
 #endif
     host_.data_ptr<int>()[0] = step;
 // CHECK-MESSAGES: :[[@LINE-1]]:5: warning: the host may write 'steps.host_' while at::Tensor::copy_ on the current stream, in an earlier iteration, still reads it [streamsan-host-write-before-done]
-// CHECK-NOTES: :[[@LINE+3]]:5: note: 'steps.host_' is read here, on the current stream
-// CHECK-NOTES: :[[@LINE-3]]:5: note: wait for the current stream with cudaStreamSynchronize before the write
+// CHECK-NOTES: :[[@LINE+4]]:5: note: 'steps.host_' is read here, on the current stream
+// CHECK-NOTES: :[[@LINE-10]]:15: note: 'steps.host_' is allocated here
+// CHECK-NOTES: :[[@LINE-4]]:5: note: wait for the current stream with cudaStreamSynchronize before the write
 // CHECK-NOTES: :[[@LINE+10]]:44: note: in the call to 'Steps::push' here
     device_.copy_(host_, /*non_blocking=*/true);
   }

@@ -26,8 +26,9 @@ class Metadata {
     auto rows = host_.accessor<int, 2>();
     for (int i = 0; i < 64; ++i) rows[0][i] = length + i;
 // CHECK-MESSAGES: :[[@LINE-1]]:34: warning: the host may write 'metadata.host_' while at::Tensor::copy_ on the current stream, in an earlier iteration, still reads it [streamsan-host-write-before-done]
-// CHECK-NOTES: :[[@LINE+3]]:5: note: 'metadata.host_' is read here, on the current stream
-// CHECK-NOTES: :[[@LINE-3]]:34: note: wait for the current stream with cudaStreamSynchronize before the write
+// CHECK-NOTES: :[[@LINE+4]]:5: note: 'metadata.host_' is read here, on the current stream
+// CHECK-NOTES: :[[@LINE-13]]:15: note: 'metadata.host_' is allocated here
+// CHECK-NOTES: :[[@LINE-4]]:34: note: wait for the current stream with cudaStreamSynchronize before the write
 // CHECK-NOTES: :[[@LINE+12]]:44: note: in the call to 'Metadata::build' here
     device_.copy_(host_, /*non_blocking=*/true);
     copied_.record();

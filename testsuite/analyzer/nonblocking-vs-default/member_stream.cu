@@ -29,7 +29,8 @@ class Accumulator {
 // CHECK-NOTES: :[[@LINE-4]]:5: note: 'this->total_' is written here, on the default stream
 // CHECK-NOTES: :[[@LINE-5]]:5: note: cudaMemset returns when its work may still be running (R-CPY-50)
 // CHECK-NOTES: :[[@LINE-18]]:5: note: stream 'this->stream_' is created here (non-blocking)
-// CHECK-NOTES: :[[@LINE-5]]:5: note: stream 'this->stream_' is non-blocking: it does not wait for the default stream; record an event in the default stream after the write and let stream 'this->stream_' wait for it with cudaStreamWaitEvent before kernel 'add'
+// CHECK-NOTES: :[[@LINE-18]]:5: note: 'this->total_' is allocated here
+// CHECK-NOTES: :[[@LINE-6]]:5: note: stream 'this->stream_' is non-blocking: it does not wait for the default stream; record an event in the default stream after the write and let stream 'this->stream_' wait for it with cudaStreamWaitEvent before kernel 'add'
   }
 
  private:

@@ -24,8 +24,9 @@ class Counters {
 // CHECK-MESSAGES: :[[@LINE-1]]:5: warning: cuLaunchKernel on non-blocking stream 'this->stream_' may use 'counts' while cuMemsetD32 on the default stream still writes it [streamsan-nonblocking-vs-default]
 // CHECK-NOTES: :[[@LINE-6]]:5: note: 'counts' is written here, on the default stream
 // CHECK-NOTES: :[[@LINE-13]]:5: note: stream 'this->stream_' is created here (non-blocking)
-// CHECK-NOTES: :[[@LINE-4]]:5: note: stream 'this->stream_' is non-blocking: it does not wait for the default stream; record an event in the default stream after the write and let stream 'this->stream_' wait for it with cuStreamWaitEvent before cuLaunchKernel
-// CHECK-NOTES: :[[@LINE-5]]:5: note: the code of this kernel is not in sight: that it uses 'counts', which it is given, is presumed
+// CHECK-NOTES: :[[@LINE-15]]:5: note: 'counts' is allocated here
+// CHECK-NOTES: :[[@LINE-5]]:5: note: stream 'this->stream_' is non-blocking: it does not wait for the default stream; record an event in the default stream after the write and let stream 'this->stream_' wait for it with cuStreamWaitEvent before cuLaunchKernel
+// CHECK-NOTES: :[[@LINE-6]]:5: note: the code of this kernel is not in sight: that it uses 'counts', which it is given, is presumed
   }
 
  private:

@@ -38,6 +38,16 @@ def deleted_while_read():
     return total, sum(range(ROUNDS))
 
 
+pools = []  # one that ended with its function would give its memory back while it is used
+
+
+def deleted_in_a_mem_pool():
+    """The same in a pool of the program's own (torch.cuda.MemPool), whose blocks go round like any others."""
+    pools.append(torch.cuda.MemPool())
+    with torch.cuda.use_mem_pool(pools[0]):
+        return deleted_while_read()
+
+
 def offloaded_activation():
     """Activations are copied to the host on a stream of their own and dropped at once."""
     main, offload = torch.cuda.current_stream(), torch.cuda.Stream()
@@ -128,5 +138,6 @@ def numpy_writes_under_a_copy():
     return total, sum(range(ROUNDS))
 
 
-run(prefetched_batch_without_record_stream, deleted_while_read, offloaded_activation, weights_swapped_while_read,
-    resized_while_read, result_read_before_the_copy_is_done, batch_overwritten_under_its_copy, numpy_writes_under_a_copy)
+run(prefetched_batch_without_record_stream, deleted_while_read, deleted_in_a_mem_pool, offloaded_activation,
+    weights_swapped_while_read, resized_while_read, result_read_before_the_copy_is_done, batch_overwritten_under_its_copy,
+    numpy_writes_under_a_copy)

@@ -18,4 +18,10 @@ CASES = [
                     Expect(exit=66, findings=(Finding(),), sites=("count", "reset")))),
     *computed(case for case in cases.CASES
               if case.name.removesuffix("-fixed") in ("pipeline", "pipeline-threads", "preload-then-check")),
+    # That a number stands for a texture or a surface, code alone says.
+    *computed(twins("texture-surface", "texture_surface.cu",
+                    cases.race("paint", "sample", text=(r"race on an array of 1024 x 512 x 4 bytes",)))),
+    *computed(twins("array-free-in-use", "texture_surface.cu",
+                    Expect(findings=(Finding("latent", "premature-free", rule="R-ALC-05"),), sites=("free", "paint")),
+                    ("-g", "-DFREED"))),
 ]

@@ -32,5 +32,13 @@ AROUND_PAIRS = ("clone", "decode-step", "freed-after-instantiate", "memory-nodes
                 "updated-kernel-in-flight", "updated-node", "updated-size", "waits-for-event",
                 "workspace-freed-in-flight")
 
+# Of what a conditional node may run. On the GPU a kernel sets the condition.
+CONDITIONAL = Expect(findings=(Finding(severity="possible", kind=".*", at_least=True),))
+CONDITIONAL_PAIRS = ("conditional-captured", "conditional-handle-reused", "conditional-if", "conditional-memory-freed",
+                     "conditional-pinned-source", "conditional-while")
+
 CASES = computed([*(case for name in INSIDE_PAIRS for case in pair(name, INSIDE)),
-                  *(case for name in AROUND_PAIRS for case in pair(name))])
+                  *(case for name in AROUND_PAIRS for case in pair(name)),
+                  *(case for name in CONDITIONAL_PAIRS for case in pair(name, CONDITIONAL)),
+                  Case("graph-conditional-else", program("conditional-else", "-DRACY"), expect=CONDITIONAL),
+                  Case("graph-conditional-else-fixed", program("conditional-else"), expect=SILENT)])

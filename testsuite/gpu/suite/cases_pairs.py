@@ -60,6 +60,7 @@ CASES = [
     *orders("cache_line_written_beside_the_reader", "cache-read", "row-write"),
     *memory("prefetched_batch_without_record_stream", "next-batch", "batch-use"),
     *memory("deleted_while_read", "new-tensor", "old-read"),
+    *memory("deleted_in_a_mem_pool", "new-tensor", "old-read"),
     *memory("offloaded_activation", "activation", "offload"),
     *memory("weights_swapped_while_read", "weight-read"),
     *memory("resized_while_read", "resized-read"),

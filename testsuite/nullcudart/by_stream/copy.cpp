@@ -71,6 +71,26 @@ bool has_array(const cudaMemcpy3DParms* parameters) {
   return parameters->srcArray != nullptr || parameters->dstArray != nullptr;
 }
 
+CUDA_MEMCPY2D into_array(cudaArray_t array, size_t x, size_t y, const void* source, size_t pitch, size_t width,
+                         size_t height, cudaMemcpyKind kind) {
+  CUDA_MEMCPY2D shape = rectangle(nullptr, 0, source, pitch, width, height, kind);
+  shape.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+  shape.dstArray = reinterpret_cast<CUarray>(array);
+  shape.dstXInBytes = x;
+  shape.dstY = y;
+  return shape;
+}
+
+CUDA_MEMCPY2D out_of_array(void* destination, size_t pitch, cudaArray_const_t array, size_t x, size_t y, size_t width,
+                           size_t height, cudaMemcpyKind kind) {
+  CUDA_MEMCPY2D shape = rectangle(destination, pitch, nullptr, 0, width, height, kind);
+  shape.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+  shape.srcArray = reinterpret_cast<CUarray>(const_cast<cudaArray*>(array));
+  shape.srcXInBytes = x;
+  shape.srcY = y;
+  return shape;
+}
+
 cudaError_t set_contexts(CUDA_MEMCPY3D_PEER& shape, const cudaMemcpy3DPeerParms& parameters) {
   return contexts_of(parameters.dstDevice, parameters.srcDevice, &shape.dstContext, &shape.srcContext);
 }
@@ -158,6 +178,24 @@ NC_EXPORT cudaMemcpy2D(void* destination, size_t destination_pitch, const void* 
 NC_EXPORT cudaMemcpy2DAsync(void* destination, size_t destination_pitch, const void* source, size_t source_pitch,
                             size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
   const CUDA_MEMCPY2D shape = rectangle(destination, destination_pitch, source, source_pitch, width, height, kind);
+  NC_RETURN(cuMemcpy2DAsync(&shape, stream));
+}
+
+NC_EXPORT cudaMemcpy2DToArray(cudaArray_t array, size_t x, size_t y, const void* source, size_t pitch, size_t width,
+                              size_t height, cudaMemcpyKind kind) {
+  const CUDA_MEMCPY2D shape = into_array(array, x, y, source, pitch, width, height, kind);
+  NC_RETURN(cuMemcpy2DUnaligned(&shape));
+}
+
+NC_EXPORT cudaMemcpy2DToArrayAsync(cudaArray_t array, size_t x, size_t y, const void* source, size_t pitch,
+                                   size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  const CUDA_MEMCPY2D shape = into_array(array, x, y, source, pitch, width, height, kind);
+  NC_RETURN(cuMemcpy2DAsync(&shape, stream));
+}
+
+NC_EXPORT cudaMemcpy2DFromArrayAsync(void* destination, size_t pitch, cudaArray_const_t array, size_t x, size_t y,
+                                     size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  const CUDA_MEMCPY2D shape = out_of_array(destination, pitch, array, x, y, width, height, kind);
   NC_RETURN(cuMemcpy2DAsync(&shape, stream));
 }
 

@@ -31,12 +31,14 @@ NodeParameters node_of(const CUDA_MEMCPY2D& shape) {
                                .srcMemoryType = shape.srcMemoryType,
                                .srcHost = shape.srcHost,
                                .srcDevice = shape.srcDevice,
+                               .srcArray = shape.srcArray,
                                .srcPitch = shape.srcPitch,
                                .dstXInBytes = shape.dstXInBytes,
                                .dstY = shape.dstY,
                                .dstMemoryType = shape.dstMemoryType,
                                .dstHost = shape.dstHost,
                                .dstDevice = shape.dstDevice,
+                               .dstArray = shape.dstArray,
                                .dstPitch = shape.dstPitch,
                                .WidthInBytes = shape.WidthInBytes,
                                .Height = shape.Height,
@@ -50,6 +52,7 @@ NodeParameters node_of(const CUDA_MEMCPY3D_PEER& shape) {
                                .srcMemoryType = shape.srcMemoryType,
                                .srcHost = shape.srcHost,
                                .srcDevice = shape.srcDevice,
+                               .srcArray = shape.srcArray,
                                .srcPitch = shape.srcPitch,
                                .srcHeight = shape.srcHeight,
                                .dstXInBytes = shape.dstXInBytes,
@@ -58,6 +61,7 @@ NodeParameters node_of(const CUDA_MEMCPY3D_PEER& shape) {
                                .dstMemoryType = shape.dstMemoryType,
                                .dstHost = shape.dstHost,
                                .dstDevice = shape.dstDevice,
+                               .dstArray = shape.dstArray,
                                .dstPitch = shape.dstPitch,
                                .dstHeight = shape.dstHeight,
                                .WidthInBytes = shape.WidthInBytes,
@@ -102,6 +106,28 @@ CUresult check_contexts(CUcontext destination, CUcontext source) {
   const Lock lock = lock_state();
   const bool alive = state().contexts.alive(destination) && state().contexts.alive(source);
   return alive ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUDA_MEMCPY3D linear(CUmemorytype to, CUmemorytype from, std::size_t bytes) {
+  return {.srcMemoryType = from, .dstMemoryType = to, .WidthInBytes = bytes, .Height = 1, .Depth = 1};
+}
+
+CUDA_MEMCPY3D into_array(CUarray array, std::size_t offset, CUdeviceptr device, const void* host, std::size_t bytes) {
+  CUDA_MEMCPY3D shape = linear(CU_MEMORYTYPE_ARRAY, host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE, bytes);
+  shape.dstArray = array;
+  shape.dstXInBytes = offset;
+  shape.srcDevice = device;
+  shape.srcHost = host;
+  return shape;
+}
+
+CUDA_MEMCPY3D out_of_array(CUarray array, std::size_t offset, CUdeviceptr device, void* host, std::size_t bytes) {
+  CUDA_MEMCPY3D shape = linear(host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_ARRAY, bytes);
+  shape.srcArray = array;
+  shape.srcXInBytes = offset;
+  shape.dstDevice = device;
+  shape.dstHost = host;
+  return shape;
 }
 
 /// A batch has no place in a capture, nor in the default streams.
@@ -152,7 +178,7 @@ CUresult copy_batch_3d(std::size_t count, const CUDA_MEMCPY3D_BATCH_OP* copies, 
     Side sides[2];
     for (int s = 0; s < 2; ++s) {
       const CUmemcpy3DOperand& operand = s == 0 ? copy.dst : copy.src;
-      if (operand.type != CU_MEMCPY_OPERAND_TYPE_POINTER) return CUDA_ERROR_NOT_SUPPORTED;
+      if (operand.type == CU_MEMCPY_OPERAND_TYPE_ARRAY) return CUDA_ERROR_NOT_SUPPORTED;
       sides[s] = unified_side(operand.op.ptr.ptr);
       sides[s].pitch = operand.op.ptr.rowLength ? operand.op.ptr.rowLength : copy.extent.width;
       sides[s].slice = sides[s].pitch * (operand.op.ptr.layerHeight ? operand.op.ptr.layerHeight : copy.extent.height);
@@ -212,6 +238,51 @@ SS_EXPORT cuMemcpy3D(const CUDA_MEMCPY3D* shape) {
 SS_EXPORT cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* shape) {
   SS_CALL(cuMemcpy3DPeer);
   return copy_shape_now(shape);
+}
+
+SS_EXPORT cuMemcpyHtoA(CUarray array, size_t offset, const void* source, size_t bytes) {
+  SS_CALL(cuMemcpyHtoA);
+  const CUDA_MEMCPY3D shape = into_array(array, offset, 0, source, bytes);
+  return copy_shape_now(&shape);
+}
+
+SS_EXPORT cuMemcpyHtoAAsync(CUarray array, size_t offset, const void* source, size_t bytes, CUstream stream) {
+  SS_CALL(cuMemcpyHtoAAsync);
+  const CUDA_MEMCPY3D shape = into_array(array, offset, 0, source, bytes);
+  return copy_shape_later(&shape, stream);
+}
+
+SS_EXPORT cuMemcpyDtoA(CUarray array, size_t offset, CUdeviceptr source, size_t bytes) {
+  SS_CALL(cuMemcpyDtoA);
+  const CUDA_MEMCPY3D shape = into_array(array, offset, source, nullptr, bytes);
+  return copy_shape_now(&shape);
+}
+
+SS_EXPORT cuMemcpyAtoH(void* destination, CUarray array, size_t offset, size_t bytes) {
+  SS_CALL(cuMemcpyAtoH);
+  const CUDA_MEMCPY3D shape = out_of_array(array, offset, 0, destination, bytes);
+  return copy_shape_now(&shape);
+}
+
+SS_EXPORT cuMemcpyAtoHAsync(void* destination, CUarray array, size_t offset, size_t bytes, CUstream stream) {
+  SS_CALL(cuMemcpyAtoHAsync);
+  const CUDA_MEMCPY3D shape = out_of_array(array, offset, 0, destination, bytes);
+  return copy_shape_later(&shape, stream);
+}
+
+SS_EXPORT cuMemcpyAtoD(CUdeviceptr destination, CUarray array, size_t offset, size_t bytes) {
+  SS_CALL(cuMemcpyAtoD);
+  const CUDA_MEMCPY3D shape = out_of_array(array, offset, destination, nullptr, bytes);
+  return copy_shape_now(&shape);
+}
+
+SS_EXPORT cuMemcpyAtoA(CUarray to, size_t to_offset, CUarray from, size_t from_offset, size_t bytes) {
+  SS_CALL(cuMemcpyAtoA);
+  CUDA_MEMCPY3D shape = into_array(to, to_offset, 0, nullptr, bytes);
+  shape.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+  shape.srcArray = from;
+  shape.srcXInBytes = from_offset;
+  return copy_shape_now(&shape);
 }
 
 SS_EXPORT cuMemcpyAsync(CUdeviceptr destination, CUdeviceptr source, size_t bytes, CUstream stream) {

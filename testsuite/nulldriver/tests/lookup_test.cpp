@@ -92,10 +92,9 @@ TEST_F(Lookup, OldShapeHasNoStatus) {
 
 TEST_F(Lookup, WhatIsNotImplementedIsNotSupported) {
   CUarray array = nullptr;
-  CUDA_ARRAY_DESCRIPTOR descriptor{};
-  EXPECT_EQ(CUDA_ERROR_NOT_SUPPORTED, cuArrayCreate(&array, &descriptor));
+  EXPECT_EQ(CUDA_ERROR_NOT_SUPPORTED, cuArrayGetPlane(&array, nullptr, 0));
   EXPECT_EQ(nullptr, array);
-  EXPECT_EQ(CUDA_ERROR_NOT_SUPPORTED, cuArrayDestroy(nullptr));
+  EXPECT_EQ(CUDA_ERROR_NOT_SUPPORTED, cuMulticastUnbind(0, 0, 0, 0));
   const void* table = &table;
   const CUuuid id{};
   EXPECT_EQ(CUDA_ERROR_NOT_FOUND, cuGetExportTable(&table, &id));
