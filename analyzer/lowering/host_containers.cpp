@@ -386,6 +386,9 @@ void Containers::reset(const Call& call) {
       return;
     }
     if (from != ir::kNoPlace && from == call.object) return;
+    if (tensors_.becomes_view_of_itself(call.object, from, call.site))
+      return values_.set_result(*call.expression, value(call.object), call.object);
+    tensors_.keep_lent(from, call.site);
     tensors_.free_tensor(call.object, call.site);
     tensors_.may_change(call.object, call.site);
     if (from == ir::kNoPlace)

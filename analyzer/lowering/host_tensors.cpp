@@ -7,6 +7,11 @@
 // block goes back to the allocator in the order of that stream, whatever streams still use it. Owners are not
 // counted: a tensor of which a copy was made anywhere is taken to live on, which may hide a missing record_stream() and
 // never invents one.
+//
+// A view has the block of the tensor that it is a view of, and is another owner of it: its end is not the block's. What
+// an operation is given without a name is over with the operation; a view that is kept, by a variable, a member, a
+// container, a function that returns it or is given it by value, keeps the block as a copy of the tensor would. So does
+// what may be a view, like contiguous(). A view of a tensor without a name is that tensor.
 #include "analyzer/lowering/host_tensors.h"
 
 #include "analyzer/ir/hidden.h"
@@ -23,6 +28,7 @@
 #include "analyzer/lowering/host_unit.h"
 #include "analyzer/lowering/host_values.h"
 #include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
 
 namespace streamsan::analyzer::host {
@@ -210,10 +216,15 @@ void Tensors::tensor_work(const Call& call, bool converts) {
     const ir::PlaceId result = values_.result_place(*call.expression);
     out_.emit_fresh(result, call.site);
     out_.emit_fresh(places_.data(result), call.site);
+    may_lend(call, result);
     // Of a tensor that is there already it may be the memory, or new memory of the current stream; of one that the
     // same expression makes, both are of the current stream.
     if (call.object_expression != nullptr && makes_tensor(*call.object_expression))
       out_.emit_assign(places_.stream_of(result), value(places_.current_stream()), call.site);
+  } else if (lists_tensors(type)) {
+    // chunk(), unbind(): views, of which nothing more is known.
+    const auto [of, whole] = viewed(call, call.object_expression != nullptr ? kObject : 0);
+    if (const ir::PlaceId lender = this->lender(of, whole); lender != ir::kNoPlace) keep_tensor(lender, call.site);
   }
 }
 
@@ -267,6 +278,7 @@ void Tensors::tensor_copy(const Call& call) {
   if (to_host || uploads) return;
   out_.emit_fresh(copy, call.site);
   out_.emit_fresh(places_.data(copy), call.site);
+  if (model.may_alias) may_lend(call, copy);
 }
 
 ir::ExprId Tensors::begin_of_part(const Call& call) {
@@ -283,30 +295,71 @@ ir::ExprId Tensors::begin_of_part(const Call& call) {
 }
 
 void Tensors::tensor_view(const Call& call) {
+  const auto [of, whole] = viewed(call, call.model->value_argument);
   const ir::PlaceId view = values_.result_place(*call.expression);
-  out_.emit_assign(places_.data(view), value(places_.data(call.object)), call.site);
-  // Its end is not the block's, which goes on in the tensor that it is a view of.
-  out_.emit_assign(places_.stream_of(view), unknown(), call.site);
+  if (whole == view) return;
+  if (whole == ir::kNoPlace) {
+    out_.emit_fresh(view, call.site);
+    return out_.emit_fresh(places_.data(view), call.site);
+  }
+  const bool part = call.model->offset_argument >= 0;
+  const Operand block = value(places_.data(whole));
+  const ir::PlaceId lender = this->lender(of, whole);
+  lend(call, view, lender, /*surely=*/true);
+  out_.emit_assign(places_.data(view), part ? numbers_.moved(block, begin_of_part(call)) : block, call.site);
+  // Of a tensor without a name the view is the only owner.
+  if (lender == ir::kNoPlace)
+    out_.emit_assign(places_.stream_of(view), value(places_.stream_of(whole)), call.site);
 }
 
-void Tensors::tensor_part(const Call& call) {
-  const ir::PlaceId part = values_.result_place(*call.expression);
-  if (call.object == ir::kNoPlace) {
-    out_.emit_fresh(part, call.site);
-    return out_.emit_fresh(places_.data(part), call.site);
-  }
-  if (scan_.destinations.contains(strip(call.expression))) share_tensor(part, call.object, /*moves=*/false, call.site);
-  out_.emit_assign(places_.data(part), numbers_.moved(value(places_.data(call.object)), begin_of_part(call)),
-                   call.site);
+std::pair<const clang::Expr*, ir::PlaceId> Tensors::viewed(const Call& call, int argument) {
+  if (argument == kObject) return {call.object_expression, call.object};
+  const clang::Expr* given = call.argument(argument);
+  const auto owner = given == nullptr ? std::nullopt : unit_.symbols.owner(given->getType());
+  return {given, owner && owner->tensor ? places_.place(given) : ir::kNoPlace};
+}
+
+void Tensors::may_lend(const Call& call, ir::PlaceId result) {
+  const auto [of, whole] = viewed(call, call.object_expression != nullptr ? kObject : 0);
+  lend(call, result, lender(of, whole), /*surely=*/false);
+}
+
+ir::PlaceId Tensors::lender(const clang::Expr* of, ir::PlaceId tensor) const {
+  if (tensor == ir::kNoPlace) return tensor;
+  if (const auto lent = lent_.find(tensor); lent != lent_.end()) return lent->second.by;
+  return of != nullptr && strip(of)->isPRValue() ? ir::kNoPlace : tensor;
+}
+
+void Tensors::lend(const Call& call, ir::PlaceId view, ir::PlaceId lender, bool surely) {
+  if (lender == ir::kNoPlace) return;
+  out_.emit_assign(places_.stream_of(view), unknown(), call.site);
+  if (scan_.destinations.contains(strip(call.expression)))
+    keep_tensor(lender, call.site);
+  else
+    lent_[view] = {.by = lender, .surely = surely};
+}
+
+void Tensors::keep_lent(ir::PlaceId tensor, ir::SiteId site) {
+  if (const auto lent = lent_.find(tensor); lent != lent_.end()) keep_tensor(lent->second.by, site);
+}
+
+bool Tensors::becomes_view_of_itself(ir::PlaceId tensor, ir::PlaceId view, ir::SiteId site) {
+  const auto lent = lent_.find(view);
+  if (lent == lent_.end() || !lent->second.surely || lent->second.by != tensor) return false;
+  out_.emit_assign(places_.data(tensor), value(places_.data(view)), site);
+  return true;
 }
 
 void Tensors::share_tensor(ir::PlaceId target, ir::PlaceId from, bool moves, ir::SiteId site) {
   const auto home = [this](ir::PlaceId tensor) { return places_.stream_of(tensor); };
+  // From now on somebody else keeps it, for any stream.
+  if (moves)
+    keep_lent(from, site);
+  else
+    keep_tensor(from, site);
   out_.emit_assign(places_.data(target), value(places_.data(from)), site);
   out_.emit_assign(home(target), value(home(from)), site);
-  if (moves) return out_.emit_assign(places_.data(from), {.kind = Operand::Kind::Null}, site);
-  // From now on somebody else keeps it, for any stream.
-  keep_tensor(target, site);
+  if (moves) out_.emit_assign(places_.data(from), {.kind = Operand::Kind::Null}, site);
 }
 
 void Tensors::free_tensor(ir::PlaceId tensor, ir::SiteId site) {
@@ -316,6 +369,14 @@ void Tensors::free_tensor(ir::PlaceId tensor, ir::SiteId site) {
   op.memory = MemoryKind::Device;
   op.tensor = true;
   out_.emit(std::move(op));
+}
+
+bool Tensors::lists_tensors(clang::QualType type) const {
+  const auto* list = llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(Symbols::record(type));
+  if (list == nullptr || !unit_.symbols.has_block(type)) return false;
+  const clang::TemplateArgument& of = list->getTemplateArgs()[0];
+  const auto owner = of.getKind() == clang::TemplateArgument::Type ? unit_.symbols.owner(of.getAsType()) : std::nullopt;
+  return owner && owner->tensor;
 }
 
 bool Tensors::makes_tensor(const clang::Expr& expression) const {
@@ -403,9 +464,13 @@ void Tensors::keep_given(const Call& call) {
   // Those that only refer to it.
   const std::string& name = call.known->callee.name;
   if (name == "get" || name == "tie" || name == "forward_as_tuple" || name == "ref" || name == "cref") return;
-  for (const clang::Expr* given : call.arguments)
-    if (given->isLValue() && out_.kind(given->getType()) == ir::TypeKind::Object)
-      keep(places_.place(given), given->getType(), call.site);
+  for (const clang::Expr* given : call.arguments) {
+    if (out_.kind(given->getType()) != ir::TypeKind::Object) continue;
+    if (const ir::PlaceId at = places_.place(given); given->isLValue())
+      keep(at, given->getType(), call.site);
+    else
+      keep_lent(at, call.site);
+  }
 }
 
 llvm::SmallVector<ir::PlaceId, 4> Tensors::made_in_tuple(const Call& call) {

@@ -168,6 +168,7 @@ void Tuples::fill(ir::PlaceId to, ir::PlaceId from, clang::QualType type, bool m
   if (!elements(type).empty()) return copy(to, type, from, type, moves, assigned, site);
   const auto owner = unit_.symbols.owner(type);
   if (assigned && owner && owner->tensor) {
+    tensors_.keep_lent(from, site);
     tensors_.free_tensor(to, site);
   } else if (assigned && from != ir::kNoPlace) {
     lifetimes_.destroy_owner(to, type, site, nullptr);
