@@ -58,6 +58,7 @@ void ReleaseQuestions::ask() {
   const ir::Op& op = *look_.op;
   switch (op.kind) {
     case OpKind::Record:
+      if (op.event.kind != ir::Operand::Kind::Value) return;
       if (!ir::is(values_.function()[op.event.place], ir::Hidden::Entry)) return;
       entry_ = look_.index;
       caller_ = look_.store->stream(values_, op.stream);

@@ -199,7 +199,8 @@ void Calls::call_body(const Call& call, const std::string& usr) {
   for (std::size_t i = 0; i < call.arguments.size(); ++i) {
     const bool known = i < call.callee->getNumParams();
     op.arguments.push_back(values_.argument_operand(call.arguments[i], call.by_reference(i)));
-    const bool takes = known && !call.callee->getParamDecl(static_cast<unsigned>(i))->getType()->isLValueReferenceType();
+    const bool takes =
+        known && !call.callee->getParamDecl(static_cast<unsigned>(i))->getType()->isLValueReferenceType();
     if (takes && out_.kind(call.arguments[i]->getType()) == TypeKind::Object)
       tensors_.keep_lent(places_.place(call.arguments[i]), call.site);
     if (call.by_reference(i) && call.arguments[i]->isLValue() && !call.arguments[i]->getType().isConstQualified())

@@ -308,8 +308,7 @@ void Tensors::tensor_view(const Call& call) {
   lend(call, view, lender, /*surely=*/true);
   out_.emit_assign(places_.data(view), part ? numbers_.moved(block, begin_of_part(call)) : block, call.site);
   // Of a tensor without a name the view is the only owner.
-  if (lender == ir::kNoPlace)
-    out_.emit_assign(places_.stream_of(view), value(places_.stream_of(whole)), call.site);
+  if (lender == ir::kNoPlace) out_.emit_assign(places_.stream_of(view), value(places_.stream_of(whole)), call.site);
 }
 
 std::pair<const clang::Expr*, ir::PlaceId> Tensors::viewed(const Call& call, int argument) {
@@ -340,10 +339,12 @@ void Tensors::lend(const Call& call, ir::PlaceId view, ir::PlaceId lender, bool 
 }
 
 void Tensors::keep_lent(ir::PlaceId tensor, ir::SiteId site) {
+  if (tensor == ir::kNoPlace) return;
   if (const auto lent = lent_.find(tensor); lent != lent_.end()) keep_tensor(lent->second.by, site);
 }
 
 bool Tensors::becomes_view_of_itself(ir::PlaceId tensor, ir::PlaceId view, ir::SiteId site) {
+  if (view == ir::kNoPlace) return false;
   const auto lent = lent_.find(view);
   if (lent == lent_.end() || !lent->second.surely || lent->second.by != tensor) return false;
   out_.emit_assign(places_.data(tensor), value(places_.data(view)), site);
