@@ -62,6 +62,7 @@ class Engine {
       Inspector inspector(values_, sets_, roles_);
       inspect(inspector, beliefs ? &*beliefs : nullptr);
       verdict.hazards = inspector.take();
+      verdict.settled = inspector.settled();
       steps_ += inspector.steps();
       if (beliefs && (inspector.undecided() || duty_ != nullptr)) under(*beliefs, verdict);
     }
@@ -232,6 +233,7 @@ class Engine {
       if (duty_ != nullptr) duties.emplace(values_, sets_, *roles_, beliefs, *duty_);
       inspect(inspector, nullptr, duties ? &*duties : nullptr);
       add(inspector.take(), beliefs, verdict.hazards);
+      verdict.settled.insert(verdict.settled.end(), inspector.settled().begin(), inspector.settled().end());
       steps_ += inspector.steps();
       if (duties) verdict.duties = duties->take();
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyzer/analysis/hazard.h"
+#include "analyzer/analysis/inspect_releases.h"
 #include "analyzer/analysis/roles.h"
 #include "analyzer/ir/ir.h"
 
@@ -23,10 +24,11 @@ struct EngineOptions {
 };
 
 struct Verdict {
-  std::vector<Hazard> duties;   ///< what it owes to its caller (duties.h)
-  std::vector<Hazard> hazards;  ///< all levels and all checks; one per pair of sites; in source order of `later`
-  std::string gave_up;          ///< why the function was not analysed; empty: it was
-  std::uint64_t steps = 0;      ///< what it cost: ops, each with the entries of the state it was applied to
+  std::vector<Hazard> duties;    ///< what it owes to its caller (duties.h)
+  std::vector<Settled> settled;  ///< releases of tensors that are in order here, whatever a callee alone shows
+  std::vector<Hazard> hazards;   ///< all levels and all checks; one per pair of sites; in source order of `later`
+  std::string gave_up;           ///< why the function was not analysed; empty: it was
+  std::uint64_t steps = 0;       ///< what it cost: ops, each with the entries of the state it was applied to
 };
 
 /// Verdict::gave_up past EngineOptions::most_steps.

@@ -92,8 +92,9 @@ struct Hazard {
   std::optional<Where> edge;  ///< the misplaced, missing or useless edge that exists, see Cause
   std::string rule;  ///< Latent: id of the ordering rule leaned on, "R-ALC-02". Definite race: the one by which
                      ///< `earlier`, a synchronous call, returns before it is done
-  std::vector<Evidence> evidence;      ///< Likely: at least one
-  std::string condition;               ///< Maybe: under what, "'a' and 'b' are one buffer"; empty: on some path
+  std::vector<Evidence> evidence;  ///< Likely: at least one
+  std::string condition;           ///< Maybe: under what, "'a' and 'b' are one buffer"; empty: on some path
+  bool at_the_end = false;         ///< MissingRecordStream: the function ends before anything is done with the block
   CheckCase which = CheckCase::Usual;  ///< of the cases of its check
   std::string detail;                  ///< text that a check needs besides, see above; nothing is decided by it
   std::string function;                ///< name of the function analysed, and its USR

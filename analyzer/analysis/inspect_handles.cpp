@@ -32,8 +32,9 @@ void HandleQuestions::destroyed(const ir::Operand& written, ValueId value, bool 
 void HandleQuestions::handles() {
   for (const ir::Operand* operand : {&look_.op->event, &look_.op->event2})
     if (operand->kind == ir::Operand::Kind::Value) destroyed(*operand, look_.store->evaluate(values_, *operand), true);
-  // An owner that has nothing gives nothing back.
-  const bool nothing = look_.op->kind == OpKind::Free && values_.function()[look_.op->site].api == ir::Api::None &&
+  // An owner that has nothing gives nothing back. The end of a member has no place in the source.
+  const bool by_call = look_.op->site != ir::kNoSite && values_.function()[look_.op->site].api != ir::Api::None;
+  const bool nothing = look_.op->kind == OpKind::Free && !by_call &&
                        span_of(values_, look_.store->evaluate(values_, look_.op->source)).memory == kNull;
   if (look_.op->stream.kind == ir::Operand::Kind::Value && !nothing)
     destroyed(look_.op->stream, look_.order->stream_of(values_, *look_.store, look_.index), false);

@@ -155,7 +155,7 @@ void HostQuestions::release_tensor(ValueId memory) {
   if (home == kUnknown) return;
   const SetId kept = look_.order->kept(sets_, memory);
   for (const Pending& earlier : look_.order->pending()) {
-    if (earlier.access >= kEventRecord || is_message(values_, earlier)) continue;
+    if (earlier.access >= kReturned || is_message(values_, earlier)) continue;
     if (!related(values_, earlier.memory, memory)) continue;
     if (surely_over(earlier, home)) continue;
     const auto keeps = [&](std::uint32_t stream) { return values_.may_equal(ValueId{stream}, earlier.stream); };
@@ -192,7 +192,10 @@ void HostQuestions::release_in_stream(Check check, const Pending& earlier, Value
   explain(look_, hazard, earlier, stream);
   look_.tell_belief(hazard, earlier.stream, stream);
   look_.undecided = look_.undecided || !definite;
-  look_.raise(std::move(hazard), earlier, memory, stream);
+  Raised raised = look_.raised(std::move(hazard), earlier, memory, stream);
+  // The block may be used again, but is it?
+  if (check == Check::MissingRecordStream) return releases_.hold(earlier, std::move(raised));
+  look_.raise(std::move(raised));
 }
 
 void HostQuestions::release_by_host(ValueId memory, std::optional<MemoryKind> kind) {

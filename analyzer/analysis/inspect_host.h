@@ -5,13 +5,14 @@
 
 #include <optional>
 
+#include "analyzer/analysis/inspect_releases.h"
 #include "analyzer/analysis/look.h"
 
 namespace streamsan::analyzer {
 
 class HostQuestions : Questions {
  public:
-  using Questions::Questions;
+  HostQuestions(Look& look, ReleaseQuestions& releases) : Questions(look), releases_(releases) {}
 
   /// At any op.
   void ask();
@@ -34,6 +35,8 @@ class HostQuestions : Questions {
   /// The earlier op is over when the stream's next one runs.
   bool surely_over(const Pending& earlier, ValueId stream);
   void release_by_host(ValueId memory, std::optional<ordering::MemoryKind> kind);
+
+  ReleaseQuestions& releases_;
 };
 
 }  // namespace streamsan::analyzer

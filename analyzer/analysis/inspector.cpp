@@ -14,11 +14,13 @@ void Inspector::at(const Store& store, const Order& order, std::uint32_t block, 
   if (look_.op->kind == ir::OpKind::Enqueue && order.holds_back(*look_.op)) return;
   races_.ask();
   host_.ask();
+  releases_.ask();
   syncs_.ask();
 }
 
 std::vector<Hazard> Inspector::take() {
   handles_.conclude();
+  releases_.conclude();
   if (handles_.saw_useless_wait()) look_.choice.drop_what_useless_waits_miss();
   return look_.choice.take();
 }

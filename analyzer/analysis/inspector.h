@@ -6,6 +6,7 @@
 //
 //   inspect_races.h     work against work, and a programmatic launch against the kernel in front of it
 //   inspect_host.h      the host and the ends of memory against work
+//   inspect_releases.h  the ends of tensors against work, and what follows them
 //   inspect_handles.h   events, destroyed handles
 //   inspect_capture.h   calls that a capture does not allow
 //   inspect_syncs.h     what is right but slow
@@ -20,6 +21,7 @@
 #include "analyzer/analysis/inspect_handles.h"
 #include "analyzer/analysis/inspect_host.h"
 #include "analyzer/analysis/inspect_races.h"
+#include "analyzer/analysis/inspect_releases.h"
 #include "analyzer/analysis/inspect_syncs.h"
 #include "analyzer/analysis/look.h"
 
@@ -37,13 +39,16 @@ class Inspector {
   std::vector<Hazard> take();
   /// Some hazard is Maybe because two streams are not known to be two.
   [[nodiscard]] bool undecided() const { return look_.undecided; }
+  /// Of those that a look at a part of the function alone would report.
+  [[nodiscard]] const std::vector<Settled>& settled() const { return releases_.settled(); }
   /// What looking has cost, besides a look at each op.
   [[nodiscard]] std::uint64_t steps() const { return look_.first_rounds.steps(); }
 
  private:
   Look look_;
   RaceQuestions races_{look_};
-  HostQuestions host_{look_};
+  ReleaseQuestions releases_{look_};
+  HostQuestions host_{look_, releases_};
   HandleQuestions handles_{look_};
   CaptureQuestions captures_{look_};
   SyncQuestions syncs_{look_};

@@ -63,14 +63,14 @@ Hazard Look::start(Check check, Level level) const {
   return hazard;
 }
 
-void Look::raise(Hazard hazard, const Pending& earlier, ValueId memory, ValueId later_stream) {
-  raise({.hazard = std::move(hazard),
-         .later = index,
-         .earlier = earlier.op,
-         .memory = memory,
-         .later_stream = later_stream,
-         .earlier_stream = earlier.stream,
-         .other_iteration = of_earlier_iteration(earlier)});
+Raised Look::raised(Hazard hazard, const Pending& earlier, ValueId memory, ValueId later_stream) const {
+  return {.hazard = std::move(hazard),
+          .later = index,
+          .earlier = earlier.op,
+          .memory = memory,
+          .later_stream = later_stream,
+          .earlier_stream = earlier.stream,
+          .other_iteration = of_earlier_iteration(earlier)};
 }
 
 void Look::tell_belief(Hazard& hazard, ValueId one, ValueId other) const {

@@ -37,7 +37,10 @@ class Look {
   [[nodiscard]] Hazard start(Check check, Level level) const;
   void raise(Raised raised) { choice.add(std::move(raised)); }
   /// A hazard of the present op with an earlier one on `memory`. `later_stream` kUnknown: the present op is the host's.
-  void raise(Hazard hazard, const Pending& earlier, ValueId memory, ValueId later_stream = kUnknown);
+  void raise(Hazard hazard, const Pending& earlier, ValueId memory, ValueId later_stream = kUnknown) {
+    raise(raised(std::move(hazard), earlier, memory, later_stream));
+  }
+  [[nodiscard]] Raised raised(Hazard hazard, const Pending& earlier, ValueId memory, ValueId later_stream) const;
   /// The present op and the earlier one are in order: another copy of the same ops may not be.
   void note_calm(const Pending& earlier) { choice.note_calm(index, earlier.op); }
   /// Why the two are taken for two, if that is not proved.

@@ -27,6 +27,7 @@ void join_pending(Sets& sets, Pending& mine, const Pending& theirs) {
   if (!mine.leans) mine.leans = theirs.leans;
   mine.earlier_iteration = mine.earlier_iteration && theirs.earlier_iteration;
   if (theirs.given_back == kNoOp) mine.given_back = kNoOp;
+  if (mine.home != theirs.home) mine.home = kUnknown;
 }
 
 bool surely_blocking(const Values& values, ValueId stream) {
@@ -163,6 +164,7 @@ void age_all(Values& values, Sets& sets, std::vector<Pending>& pending, const Ag
     p.arguments = values.aged(p.arguments, aging);
     p.from = values.aged(p.from, aging);
     p.stream = values.aged(p.stream, aging);
+    p.home = values.aged(p.home, aging);
     p.must = sets.map(p.must, aged_token);
     p.may = sets.map(p.may, aged_token);
     renamed = renamed || which(p) != which(before);

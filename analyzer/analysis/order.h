@@ -80,12 +80,15 @@ struct Pending {
   std::optional<ordering::Rule> leans;  ///< what makes the host wait for it, today, without promise
   bool earlier_iteration = false;
   OpIndex given_back = kNoOp;  ///< where its memory went back to a free list since; kNoOp: on some path it did not
+  ValueId home = kUnknown;     ///< kReturned: the stream in whose order the block went back
 
   friend bool operator==(const Pending&, const Pending&) = default;
 };
 
 /// That the op has run, of which its value is the name: it touches no memory. Only where duties are judged (duties.h).
 inline constexpr std::uint16_t kWork = UINT16_MAX - 3;
+/// That the op used a tensor that has ended, by the op whose object is `memory` (inspect_releases.h).
+inline constexpr std::uint16_t kReturned = UINT16_MAX - 4;
 
 /// It is made by a message-passing library (ir::OpKind::Post), for which the host alone can wait.
 bool is_message(const Values& values, const Pending& pending);

@@ -36,8 +36,13 @@ void OrderStep::allocate() {
     return;
   }
   if (order_.capturing_ != Tri::No && op_.memory != MemoryKind::DeviceAsync) order_.made_inside_.emplace(made, index_);
-  if (op_.tensor || op_.memory != MemoryKind::DeviceAsync || order_.capturing_ != Tri::No) return;
+  if (order_.capturing_ != Tri::No) return;
   const ValueId stream = this->stream();
+  // The blocks that this stream has got back may be given out: their story ends here.
+  if (op_.tensor)
+    std::erase_if(order_.pending_,
+                  [&](const Pending& p) { return p.access == kReturned && values_.must_equal(p.home, stream); });
+  if (op_.tensor || op_.memory != MemoryKind::DeviceAsync) return;
   // R-STR-17: in the legacy stream the allocation makes no order, but nobody counts on that being a fault.
   if (stream == kUnknown || values_.is_legacy(stream)) return;
   Pending added = fresh(kAllocation, made, stream);  // R-SOA-01
@@ -54,6 +59,21 @@ void OrderStep::forget_memory(ValueId memory) {
   std::erase_if(order_.thread_.held_back, of_memory);
 }
 
+void OrderStep::return_block(ValueId memory, ValueId home) {
+  std::vector<Pending> uses;
+  for (const Pending& p : order_.pending_) {
+    if (p.access >= kReturned || is_message(values_, p) || !related(values_, p.memory, memory)) continue;
+    if (home == kUnknown || over(p) || Order::one_stream(values_, p.stream, home) || surely(p, home)) continue;
+    Pending use{.op = p.op, .access = kReturned, .memory = values_.object(index_), .stream = p.stream};
+    use.must = p.must;
+    use.may = p.may;
+    use.home = home;
+    uses.push_back(use);
+  }
+  forget_memory(memory);
+  for (const Pending& use : uses) insert(use);
+}
+
 void OrderStep::lean_all(Rule rule) {
   for (Pending& p : order_.pending_)
     if (!sets_.has(p.must, kHost) && !p.leans) p.leans = rule;
@@ -62,7 +82,7 @@ void OrderStep::lean_all(Rule rule) {
 void OrderStep::free() {
   const ValueId memory = span_of(values_, store_.evaluate(values_, op_.source)).memory;
   const ValueId stream = this->stream();
-  if (op_.tensor) return forget_memory(memory);
+  if (op_.tensor) return return_block(memory, stream);
   if (op_.memory == MemoryKind::DeviceAsync && op_.stream.kind != ir::Operand::Kind::None) {
     if (order_.capturing_ != Tri::No) return;
     disturb(stream);

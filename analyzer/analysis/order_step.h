@@ -84,6 +84,8 @@ class OrderStep {
   void destroy();
   void allocate();
   void forget_memory(ValueId memory);
+  /// A tensor ends: its block goes back in the order of the stream.
+  void return_block(ValueId memory, ValueId home);
   /// Today the host waits for all that is pending.
   void lean_all(ordering::Rule rule);
   /// Work that is not enqueued before the group ends.

@@ -31,7 +31,7 @@ std::vector<MemoryKind> kinds(Values& values, const Store& store, const Order& o
 bool copies_or_fills(const ir::Op& op) { return op.work == ir::Work::Copy || op.work == ir::Work::Fill; }
 
 bool is_message(const Values& values, const Pending& pending) {
-  return pending.op != kNoOp && pending.access < kWork && values.op(pending.op).kind == ir::OpKind::Post;
+  return pending.op != kNoOp && pending.access < kReturned && values.op(pending.op).kind == ir::OpKind::Post;
 }
 
 std::optional<Pending> touch(Values& values, const Store& store, OpIndex index, std::uint16_t number) {

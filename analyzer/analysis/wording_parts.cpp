@@ -77,7 +77,8 @@ std::string quoted(std::string_view name) {
   if (part->hidden == ir::Hidden::Next) {
     return "a block of " + owner;
   }
-  return part->hidden == ir::Hidden::Stream ? "the stream of " + owner : owner;
+  // Of an element without a name as of what it is in.
+  return name.ends_with(ir::name(ir::Hidden::Stream)) ? "the stream of " + owner : owner;
 }
 
 std::string stream(const Thing& thing, bool with_kind) {

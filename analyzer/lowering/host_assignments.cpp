@@ -111,6 +111,11 @@ void Assignments::copy_object(ir::PlaceId target, ir::PlaceId source, clang::Qua
   if (target == source) return;
   if (const auto owner = unit_.symbols.owner(type); owner && owner->tensor)
     return tensors_.share_tensor(target, source, /*moves=*/false, ir::kNoSite);
+  take_over(target, source, type);
+  tensors_.keep(target, type, ir::kNoSite);
+}
+
+void Assignments::take_over(ir::PlaceId target, ir::PlaceId source, clang::QualType type) {
   out_.emit_assign(target, value(source), ir::kNoSite);
   // What only library code ever names is copied by name: the engine copies the parts that the function mentions.
   if (unit_.symbols.points(type) || unit_.symbols.has_block(type))
@@ -135,8 +140,9 @@ void Assignments::copy_fields(ir::PlaceId target, ir::PlaceId source, const clan
 void Assignments::move_object(ir::PlaceId target, ir::PlaceId source, clang::QualType type, ir::SiteId site) {
   if (const auto owner = unit_.symbols.owner(type); owner && owner->tensor)
     return tensors_.share_tensor(target, source, /*moves=*/true, site);
+  if (target == source) return;
   if (out_.kind(target) != TypeKind::Object) return out_.emit_assign(target, value(source), site);
-  copy_object(target, source, type);
+  take_over(target, source, type);
   if (unit_.symbols.points(type) || unit_.symbols.has_block(type))
     return out_.emit_assign(places_.data(source), {.kind = ir::Operand::Kind::Null}, site);
   out_.emit_fresh(source, site);

@@ -21,10 +21,12 @@
 #include "analyzer/lowering/host_launches.h"
 #include "analyzer/lowering/host_maps.h"
 #include "analyzer/lowering/host_models.h"
+#include "analyzer/lowering/host_optionals.h"
 #include "analyzer/lowering/host_parts.h"
 #include "analyzer/lowering/host_places.h"
 #include "analyzer/lowering/host_scan.h"
 #include "analyzer/lowering/host_standard.h"
+#include "analyzer/lowering/host_tensors.h"
 #include "analyzer/lowering/host_touches.h"
 #include "analyzer/lowering/host_tuples.h"
 #include "analyzer/lowering/host_unit.h"
@@ -52,7 +54,9 @@ Calls::Calls(const Parts& parts)
       modelled_(parts.modelled),
       launches_(parts.launches),
       containers_(parts.containers),
+      tensors_(parts.tensors),
       tuples_(parts.tuples),
+      optionals_(parts.optionals),
       maps_(parts.maps),
       callbacks_(parts.callbacks) {}
 
@@ -81,7 +85,9 @@ void Calls::lower(const clang::Expr& expression) {
   if (standard_.moves_value(call) || standard_.steps_iterator(call)) return;
   call.site = out_.site(expression, name, call.model == nullptr ? ir::Api::None : call.model->of_api);
   touch_read_by_reference(call);
-  if (tuples_.apply(call) || maps_.apply(call) || callbacks_.apply(call)) return;
+  if (tuples_.apply(call) || optionals_.apply(call)) return;
+  tensors_.keep_given(call);
+  if (maps_.apply(call) || callbacks_.apply(call)) return;
   if (name == "std::make_shared") return containers_.make_shared(call);
   if (standard_.runs_algorithm(call)) return;
   // Library code keeps it, and may run it whenever it likes.
@@ -193,6 +199,12 @@ void Calls::call_body(const Call& call, const std::string& usr) {
   for (std::size_t i = 0; i < call.arguments.size(); ++i) {
     const bool known = i < call.callee->getNumParams();
     op.arguments.push_back(values_.argument_operand(call.arguments[i], call.by_reference(i)));
+    const bool takes =
+        known && !call.callee->getParamDecl(static_cast<unsigned>(i))->getType()->isLValueReferenceType();
+    if (takes && out_.kind(call.arguments[i]->getType()) == TypeKind::Object)
+      tensors_.keep_lent(places_.place(call.arguments[i]), call.site);
+    if (call.by_reference(i) && call.arguments[i]->isLValue() && !call.arguments[i]->getType().isConstQualified())
+      tensors_.may_change(places_.place(call.arguments[i]), call.site);
     if (known && llvm::isa<clang::CXXDefaultArgExpr>(call.arguments[i]) &&
         out_.kind(call.arguments[i]->getType()) == TypeKind::Stream) {
       op.implicit_stream = true;

@@ -316,6 +316,7 @@ void Containers::change_size(const Call& call) {
                                          "push_back", "emplace_back", "push_front", "emplace_front"};
   const std::string& name = call.known->callee.name;
   if (std::ranges::find(kChange, name) == kChange.end()) return;
+  if (name != "push_back") tensors_.put_into(call.object, ir::kNoPlace, call.site);
   const clang::Expr* first = call.argument(0);
   const bool counted =
       (name == "resize" || name == "assign") && first != nullptr && out_.kind(first->getType()) == TypeKind::Integer;
@@ -330,13 +331,13 @@ void Containers::append(const Call& call) {
   if (of == TypeKind::Other || of == TypeKind::Integer) return;
   const ir::PlaceId size = places_.size(call.object);
   if (size == ir::kNoPlace) return;
-  assignments_.initialize(places_.element(call.object, numbers_.index_of(size), given->getType()), given);
-  // The element has it now.
+  const ir::PlaceId element = places_.element(call.object, numbers_.index_of(size), given->getType());
   const ir::PlaceId from = of == TypeKind::Object && given->isXValue() ? places_.place(given) : ir::kNoPlace;
-  if (from != ir::kNoPlace && unit_.symbols.points(given->getType()))
-    out_.emit_assign(places_.data(from), {.kind = Operand::Kind::Null}, call.site);
-  else if (from != ir::kNoPlace)
-    out_.emit_fresh(from, call.site);
+  if (from == ir::kNoPlace)
+    assignments_.initialize(element, given);
+  else
+    assignments_.move_object(element, from, given->getType(), call.site);
+  tensors_.put_into(call.object, element, call.site);
 }
 
 void Containers::grow(const Call& call) {
@@ -385,7 +386,11 @@ void Containers::reset(const Call& call) {
       return;
     }
     if (from != ir::kNoPlace && from == call.object) return;
+    if (tensors_.becomes_view_of_itself(call.object, from, call.site))
+      return values_.set_result(*call.expression, value(call.object), call.object);
+    tensors_.keep_lent(from, call.site);
     tensors_.free_tensor(call.object, call.site);
+    tensors_.may_change(call.object, call.site);
     if (from == ir::kNoPlace)
       return out_.emit_assign(places_.data(call.object), assigned ? unknown() : Operand{.kind = Operand::Kind::Null},
                               call.site);
@@ -405,6 +410,7 @@ void Containers::reset(const Call& call) {
     return out_.emit_assign(places_.data(call.object), {.kind = Operand::Kind::Null}, call.site);
   const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(call.callee);
   const bool steals = method != nullptr && method->isMoveAssignmentOperator();
+  tensors_.put_into(call.object, ir::kNoPlace, call.site);
   if (from != ir::kNoPlace) out_.emit_assign(call.object, value(from), call.site);
   if (steals && from != ir::kNoPlace) {
     out_.emit_assign(places_.data(call.object), value(places_.data(from)), call.site);

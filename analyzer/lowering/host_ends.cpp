@@ -36,6 +36,10 @@ ir::SiteId Ends::scope_end(const clang::Stmt* trigger) {
   return out_.point(*where, location);
 }
 
+ir::SiteId Ends::body_end() {
+  return definition_.isImplicit() || definition_.isDefaulted() ? ir::kNoSite : scope_end(nullptr);
+}
+
 ir::SiteId Ends::end_of(const clang::VarDecl* variable, ir::SiteId scope_end) {
   if (variable == nullptr || variable->getName().empty()) return scope_end;
   ir::Site site = out_.site_of(scope_end);

@@ -35,6 +35,8 @@ class Ends {
   void end_of_scope(const clang::VarDecl& variable, const clang::Stmt* trigger);
   /// Where a scope is left; without a trigger, the function.
   ir::SiteId scope_end(const clang::Stmt* trigger);
+  /// Where the function ends; kNoSite: its body is the compiler's, and what it does is done where it is called.
+  ir::SiteId body_end();
   /// The same place, as the variable's end.
   ir::SiteId end_of(const clang::VarDecl* variable_or_null, ir::SiteId scope_end);
 

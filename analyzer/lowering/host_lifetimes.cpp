@@ -16,6 +16,7 @@
 #include "analyzer/lowering/host_expressions.h"
 #include "analyzer/lowering/host_models.h"
 #include "analyzer/lowering/host_numbers.h"
+#include "analyzer/lowering/host_optionals.h"
 #include "analyzer/lowering/host_parts.h"
 #include "analyzer/lowering/host_places.h"
 #include "analyzer/lowering/host_scan.h"
@@ -71,7 +72,8 @@ Lifetimes::Lifetimes(const Parts& parts)
       modelled_(parts.modelled),
       effects_(parts.effects),
       tensors_(parts.tensors),
-      tuples_(parts.tuples) {}
+      tuples_(parts.tuples),
+      optionals_(parts.optionals) {}
 
 void Lifetimes::construct(const clang::CXXConstructExpr& construction) {
   if (construction.isElidable() && construction.getNumArgs() == 1) return;
@@ -86,7 +88,7 @@ void Lifetimes::construct(const clang::CXXConstructExpr& construction) {
   const Symbols::Known& known = unit_.symbols.known(*construction.getConstructor());
   if (known.model == nullptr && known.harmless && !scan_.destinations.contains(&construction) &&
       !unit_.symbols.points(type) && !unit_.symbols.has_block(type) && !unit_.symbols.iterates(type) &&
-      !unit_.symbols.is_tuple(type))
+      !unit_.symbols.is_tuple(type) && optionals_.held_type(type).isNull())
     return;
   if (unit_.symbols.iterates(type)) {
     // A copy of an iterator, or one that may only read.
@@ -156,7 +158,8 @@ void Lifetimes::construct_at(ir::PlaceId target, const clang::CXXConstructExpr& 
         out_.emit_assign(source, {.kind = Operand::Kind::Null}, call.site);
     return;
   }
-  if (tuples_.construct(call) || callbacks_.construct(call)) return;
+  if (tuples_.construct(call) || optionals_.construct(call) || callbacks_.construct(call)) return;
+  tensors_.keep_given(call);
   const bool copy_model = copies && call.model != nullptr && call.model->action != ActionKind::Container;
   if (call.model != nullptr && !copy_model) {
     out_.site_of(call.site).text = call.model->name;
@@ -269,7 +272,7 @@ void Lifetimes::destroy(ir::PlaceId object, clang::QualType type, ir::SiteId sit
               site);
     return;
   }
-  if (tuples_.destroy(object, type, site)) return;
+  if (tuples_.destroy(object, type, site, variable) || optionals_.destroy(object, type, site, variable)) return;
   const clang::CXXRecordDecl* record = Symbols::record(type);
   if (record == nullptr || !record->hasDefinition()) return;
   const clang::CXXDestructorDecl* destructor = record->getDestructor();
@@ -302,12 +305,17 @@ void Lifetimes::destroy(ir::PlaceId object, clang::QualType type, ir::SiteId sit
     call_destructor(*destructor, object, ends_.end_of(variable, site));
 }
 
+void Lifetimes::destroy_member(ir::PlaceId member, clang::QualType type, ir::SiteId site) {
+  if (const auto owner = unit_.symbols.owner(type); owner && owner->tensor) return tensors_.free_tensor(member, site);
+  destroy(member, type, site);
+}
+
 void Lifetimes::destroy_owner(ir::PlaceId object, clang::QualType type, ir::SiteId site,
                               const clang::VarDecl* variable) {
   const auto owner = unit_.symbols.owner(type);
   if (!owner) return;
   if (owner->tensor) {
-    // Temporaries and members: others may hold it.
+    // Temporaries, and what a pointer leads to: others may hold it.
     if (variable != nullptr) tensors_.free_tensor(object, site);
     return;
   }

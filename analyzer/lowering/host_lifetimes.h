@@ -27,6 +27,7 @@ class Ends;
 class FunctionBuilder;
 class ModelledCalls;
 class Numbers;
+class Optionals;
 class Places;
 class Tensors;
 class Touches;
@@ -47,6 +48,8 @@ class Lifetimes {
   void delete_object(const clang::CXXDeleteExpr& deletion);
   /// `variable` is the one that goes out of scope, if that is why.
   void destroy(ir::PlaceId object, clang::QualType type, ir::SiteId site, const clang::VarDecl* variable = nullptr);
+  /// The same of a member of the object whose destructor this is.
+  void destroy_member(ir::PlaceId member, clang::QualType type, ir::SiteId site);
   /// The same of a container, a smart pointer or a tensor.
   void destroy_owner(ir::PlaceId object, clang::QualType type, ir::SiteId site, const clang::VarDecl* variable);
 
@@ -74,6 +77,7 @@ class Lifetimes {
   Effects& effects_;
   Tensors& tensors_;
   Tuples& tuples_;
+  Optionals& optionals_;
 };
 
 }  // namespace streamsan::analyzer::host

@@ -21,6 +21,7 @@
 #include "analyzer/lowering/host_messages.h"
 #include "analyzer/lowering/host_models.h"
 #include "analyzer/lowering/host_numbers.h"
+#include "analyzer/lowering/host_optionals.h"
 #include "analyzer/lowering/host_parts.h"
 #include "analyzer/lowering/host_places.h"
 #include "analyzer/lowering/host_refills.h"
@@ -47,9 +48,9 @@ struct Collaborators {
       : scan(definition),
         out(unit, definition, scan),
         numbers(unit, out.function()),
-        parts{unit,     definition, scan,      out,    numbers,  places,    values,  assignments, touches,
-              ends,     lifetimes,  arguments, calls,  standard, modelled,  effects, launches,    libraries,
-              messages, containers, tensors,   tuples, maps,     callbacks, pools},
+        parts{unit,     definition, scan,      out,    numbers,   places,   values,    assignments, touches,
+              ends,     lifetimes,  arguments, calls,  standard,  modelled, effects,   launches,    libraries,
+              messages, containers, tensors,   tuples, optionals, maps,     callbacks, pools},
         places(parts),
         values(parts),
         assignments(parts),
@@ -67,6 +68,7 @@ struct Collaborators {
         containers(parts),
         tensors(parts),
         tuples(parts),
+        optionals(parts),
         maps(parts),
         callbacks(parts),
         pools(parts),
@@ -93,6 +95,7 @@ struct Collaborators {
   Containers containers;
   Tensors tensors;
   Tuples tuples;
+  Optionals optionals;
   Maps maps;
   CallbackCalls callbacks;
   Pools pools;

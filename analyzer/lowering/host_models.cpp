@@ -184,9 +184,17 @@ void ModelledCalls::set_device(const Call& call) {
 
 void ModelledCalls::wrapper(const Call& call) {
   const Model& model = *call.model;
-  if (model.offset_argument >= 0) return tensors_.tensor_part(call);
   const bool construction = llvm::isa<clang::CXXConstructExpr>(call.expression);
   const clang::QualType type = call.expression->getType();
+  const clang::Expr* viewed =
+      model.value_argument == kObject ? call.object_expression : call.argument(model.value_argument);
+  const auto is_tensor = [this](clang::QualType of) {
+    const auto owner = unit_.symbols.owner(of);
+    return owner && owner->tensor;
+  };
+  if (!construction && !call.callee->getReturnType()->isReferenceType() && is_tensor(type) && viewed != nullptr &&
+      is_tensor(viewed->getType()))
+    return tensors_.tensor_view(call);
   const TypeKind of = out_.kind(type);
   Operand given;
   ir::PlaceId same = ir::kNoPlace;

@@ -25,6 +25,7 @@ class Maps;
 class Messages;
 class ModelledCalls;
 class Numbers;
+class Optionals;
 class Places;
 class Pools;
 class StandardLibrary;
@@ -58,6 +59,7 @@ struct Parts {
   Containers& containers;
   Tensors& tensors;
   Tuples& tuples;
+  Optionals& optionals;
   Maps& maps;
   CallbackCalls& callbacks;
   Pools& pools;

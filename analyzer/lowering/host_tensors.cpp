@@ -7,19 +7,28 @@
 // block goes back to the allocator in the order of that stream, whatever streams still use it. Owners are not
 // counted: a tensor of which a copy was made anywhere is taken to live on, which may hide a missing record_stream() and
 // never invents one.
+//
+// A view has the block of the tensor that it is a view of, and is another owner of it: its end is not the block's. What
+// an operation is given without a name is over with the operation; a view that is kept, by a variable, a member, a
+// container, a function that returns it or is given it by value, keeps the block as a copy of the tensor would. So does
+// what may be a view, like contiguous(). A view of a tensor without a name is that tensor.
 #include "analyzer/lowering/host_tensors.h"
 
+#include "analyzer/ir/hidden.h"
 #include "analyzer/lowering/host_arguments.h"
 #include "analyzer/lowering/host_builder.h"
 #include "analyzer/lowering/host_expressions.h"
 #include "analyzer/lowering/host_libraries.h"
 #include "analyzer/lowering/host_numbers.h"
+#include "analyzer/lowering/host_optionals.h"
 #include "analyzer/lowering/host_parts.h"
 #include "analyzer/lowering/host_places.h"
 #include "analyzer/lowering/host_scan.h"
+#include "analyzer/lowering/host_tuples.h"
 #include "analyzer/lowering/host_unit.h"
 #include "analyzer/lowering/host_values.h"
 #include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
 
 namespace streamsan::analyzer::host {
@@ -131,7 +140,9 @@ Tensors::Tensors(const Parts& parts)
       places_(parts.places),
       values_(parts.values),
       arguments_(parts.arguments),
-      libraries_(parts.libraries) {}
+      libraries_(parts.libraries),
+      tuples_(parts.tuples),
+      optionals_(parts.optionals) {}
 
 void Tensors::make_current(const Call& call) {
   const ir::PlaceId current = places_.current_stream();
@@ -148,8 +159,9 @@ void Tensors::make_current(const Call& call) {
   out_.emit_assign(current, arguments_.stream_of(call), call.site);
 }
 
-void Tensors::tensor_make(const Call& call) {
-  const ir::PlaceId tensor = values_.result_place(*call.expression);
+void Tensors::tensor_make(const Call& call) { make(values_.result_place(*call.expression), call); }
+
+void Tensors::make(ir::PlaceId tensor, const Call& call) {
   const Operand home = arguments_.stream_of(call);
   ir::Op op = start(OpKind::Allocate, call);
   op.target = places_.data(tensor);
@@ -174,8 +186,13 @@ void Tensors::tensor_work(const Call& call, bool converts) {
   const auto owner = unit_.symbols.owner(type);
   const bool new_tensor = !type->isReferenceType() && owner && owner->tensor;
   const bool writes_it = new_tensor && (converts || !model.may_alias);
-  // It is there before it is written.
-  if (writes_it) tensor_make(call);
+  llvm::SmallVector<ir::PlaceId, 4> made;
+  if (writes_it)
+    made.push_back(values_.result_place(*call.expression));
+  else if (!model.may_alias)
+    made = made_in_tuple(call);
+  // They are there before they are written.
+  for (const ir::PlaceId tensor : made) make(tensor, call);
   ir::Op op = start(OpKind::Enqueue, call);
   op.work = ir::Work::Library;
   op.transfers = model.transfers && !converts;
@@ -185,16 +202,29 @@ void Tensors::tensor_work(const Call& call, bool converts) {
     for (const clang::Expr* tensor : listed(given))
       if (const ir::PlaceId at = places_.place(tensor); at != ir::kNoPlace)
         op.accesses.push_back(values_.access(value(places_.data(at)), ir::Mode::Read));
-  if (writes_it)
-    op.accesses.push_back(values_.access(value(places_.data(values_.result_place(*call.expression))), ir::Mode::Write));
+  for (const clang::Expr* given : call.arguments)
+    if (const ir::PlaceId last = last_of(list_given(given)); last != ir::kNoPlace)
+      op.accesses.push_back(values_.access(value(places_.data(last)), ir::Mode::Read));
+  for (const ir::PlaceId tensor : made)
+    op.accesses.push_back(values_.access(value(places_.data(tensor)), ir::Mode::Write));
   const Operand on = op.stream;
   out_.emit(std::move(op));
   if (model.effect.form == api::CallForm::Synchronous) libraries_.wait_for_results(call, on);
   if (type->isReferenceType()) {
     if (call.object != ir::kNoPlace) values_.set_result(*call.expression, value(call.object), call.object);
   } else if (new_tensor && !writes_it) {
-    out_.emit_fresh(values_.result_place(*call.expression), call.site);
-    out_.emit_fresh(places_.data(values_.result_place(*call.expression)), call.site);
+    const ir::PlaceId result = values_.result_place(*call.expression);
+    out_.emit_fresh(result, call.site);
+    out_.emit_fresh(places_.data(result), call.site);
+    may_lend(call, result);
+    // Of a tensor that is there already it may be the memory, or new memory of the current stream; of one that the
+    // same expression makes, both are of the current stream.
+    if (call.object_expression != nullptr && makes_tensor(*call.object_expression))
+      out_.emit_assign(places_.stream_of(result), value(places_.current_stream()), call.site);
+  } else if (lists_tensors(type)) {
+    // chunk(), unbind(): views, of which nothing more is known.
+    const auto [of, whole] = viewed(call, call.object_expression != nullptr ? kObject : 0);
+    if (const ir::PlaceId lender = this->lender(of, whole); lender != ir::kNoPlace) keep_tensor(lender, call.site);
   }
 }
 
@@ -219,6 +249,9 @@ void Tensors::tensor_copy(const Call& call) {
     out_.emit(std::move(made));
     out_.emit_assign(places_.stream_of(copy), arguments_.stream_of(call), call.site);
   }
+  // Told not to wait, it is there for tensors that are elsewhere: they are copied to a new one.
+  const bool uploads = asynchronous && !to_host && copy != ir::kNoPlace;
+  if (uploads) make(copy, call);
   ir::Op op = start(OpKind::Enqueue, call);
   op.stream = arguments_.stream_of(call);
   arguments_.add_roles(call, op, 0);
@@ -227,6 +260,7 @@ void Tensors::tensor_copy(const Call& call) {
   op.tensor = asynchronous && !to_host;
   op.transfers = model.transfers && !to_host;
   if (to_host) op.accesses.push_back({.memory = value(places_.data(copy)), .mode = ir::Mode::Write, .on_host = true});
+  if (uploads) op.accesses.push_back(values_.access(value(places_.data(copy)), ir::Mode::Write));
   const Operand on = op.stream;
   out_.emit(std::move(op));
   // copy_() between tensors of the device does not wait; which it is is not known here.
@@ -241,9 +275,10 @@ void Tensors::tensor_copy(const Call& call) {
     if (call.object != ir::kNoPlace) values_.set_result(*call.expression, value(call.object), call.object);
     return;
   }
-  if (to_host) return;
+  if (to_host || uploads) return;
   out_.emit_fresh(copy, call.site);
   out_.emit_fresh(places_.data(copy), call.site);
+  if (model.may_alias) may_lend(call, copy);
 }
 
 ir::ExprId Tensors::begin_of_part(const Call& call) {
@@ -259,27 +294,73 @@ ir::ExprId Tensors::begin_of_part(const Call& call) {
   return values_.expr(written);
 }
 
-void Tensors::tensor_part(const Call& call) {
-  const ir::PlaceId part = values_.result_place(*call.expression);
-  if (call.object == ir::kNoPlace) {
-    out_.emit_fresh(part, call.site);
-    return out_.emit_fresh(places_.data(part), call.site);
+void Tensors::tensor_view(const Call& call) {
+  const auto [of, whole] = viewed(call, call.model->value_argument);
+  const ir::PlaceId view = values_.result_place(*call.expression);
+  if (whole == view) return;
+  if (whole == ir::kNoPlace) {
+    out_.emit_fresh(view, call.site);
+    return out_.emit_fresh(places_.data(view), call.site);
   }
-  if (scan_.destinations.contains(strip(call.expression))) share_tensor(part, call.object, /*moves=*/false, call.site);
-  out_.emit_assign(places_.data(part), numbers_.moved(value(places_.data(call.object)), begin_of_part(call)),
-                   call.site);
+  const bool part = call.model->offset_argument >= 0;
+  const Operand block = value(places_.data(whole));
+  const ir::PlaceId lender = this->lender(of, whole);
+  lend(call, view, lender, /*surely=*/true);
+  out_.emit_assign(places_.data(view), part ? numbers_.moved(block, begin_of_part(call)) : block, call.site);
+  // Of a tensor without a name the view is the only owner.
+  if (lender == ir::kNoPlace) out_.emit_assign(places_.stream_of(view), value(places_.stream_of(whole)), call.site);
+}
+
+std::pair<const clang::Expr*, ir::PlaceId> Tensors::viewed(const Call& call, int argument) {
+  if (argument == kObject) return {call.object_expression, call.object};
+  const clang::Expr* given = call.argument(argument);
+  const auto owner = given == nullptr ? std::nullopt : unit_.symbols.owner(given->getType());
+  return {given, owner && owner->tensor ? places_.place(given) : ir::kNoPlace};
+}
+
+void Tensors::may_lend(const Call& call, ir::PlaceId result) {
+  const auto [of, whole] = viewed(call, call.object_expression != nullptr ? kObject : 0);
+  lend(call, result, lender(of, whole), /*surely=*/false);
+}
+
+ir::PlaceId Tensors::lender(const clang::Expr* of, ir::PlaceId tensor) const {
+  if (tensor == ir::kNoPlace) return tensor;
+  if (const auto lent = lent_.find(tensor); lent != lent_.end()) return lent->second.by;
+  return of != nullptr && strip(of)->isPRValue() ? ir::kNoPlace : tensor;
+}
+
+void Tensors::lend(const Call& call, ir::PlaceId view, ir::PlaceId lender, bool surely) {
+  if (lender == ir::kNoPlace) return;
+  out_.emit_assign(places_.stream_of(view), unknown(), call.site);
+  if (scan_.destinations.contains(strip(call.expression)))
+    keep_tensor(lender, call.site);
+  else
+    lent_[view] = {.by = lender, .surely = surely};
+}
+
+void Tensors::keep_lent(ir::PlaceId tensor, ir::SiteId site) {
+  if (tensor == ir::kNoPlace) return;
+  if (const auto lent = lent_.find(tensor); lent != lent_.end()) keep_tensor(lent->second.by, site);
+}
+
+bool Tensors::becomes_view_of_itself(ir::PlaceId tensor, ir::PlaceId view, ir::SiteId site) {
+  if (view == ir::kNoPlace) return false;
+  const auto lent = lent_.find(view);
+  if (lent == lent_.end() || !lent->second.surely || lent->second.by != tensor) return false;
+  out_.emit_assign(places_.data(tensor), value(places_.data(view)), site);
+  return true;
 }
 
 void Tensors::share_tensor(ir::PlaceId target, ir::PlaceId from, bool moves, ir::SiteId site) {
   const auto home = [this](ir::PlaceId tensor) { return places_.stream_of(tensor); };
+  // From now on somebody else keeps it, for any stream.
+  if (moves)
+    keep_lent(from, site);
+  else
+    keep_tensor(from, site);
   out_.emit_assign(places_.data(target), value(places_.data(from)), site);
   out_.emit_assign(home(target), value(home(from)), site);
-  if (moves) return out_.emit_assign(places_.data(from), {.kind = Operand::Kind::Null}, site);
-  // From now on somebody else keeps it, for any stream.
-  ir::Op op{.kind = OpKind::KeepAlive, .site = site};
-  op.source = value(places_.data(target));
-  op.stream = unknown();
-  out_.emit(std::move(op));
+  if (moves) out_.emit_assign(places_.data(from), {.kind = Operand::Kind::Null}, site);
 }
 
 void Tensors::free_tensor(ir::PlaceId tensor, ir::SiteId site) {
@@ -289,6 +370,118 @@ void Tensors::free_tensor(ir::PlaceId tensor, ir::SiteId site) {
   op.memory = MemoryKind::Device;
   op.tensor = true;
   out_.emit(std::move(op));
+}
+
+bool Tensors::lists_tensors(clang::QualType type) const {
+  const auto* list = llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(Symbols::record(type));
+  if (list == nullptr || !unit_.symbols.has_block(type)) return false;
+  const clang::TemplateArgument& of = list->getTemplateArgs()[0];
+  const auto owner = of.getKind() == clang::TemplateArgument::Type ? unit_.symbols.owner(of.getAsType()) : std::nullopt;
+  return owner && owner->tensor;
+}
+
+bool Tensors::makes_tensor(const clang::Expr& expression) const {
+  const auto* call = llvm::dyn_cast<clang::CallExpr>(strip(&expression));
+  const clang::FunctionDecl* callee = call == nullptr ? nullptr : call->getDirectCallee();
+  if (callee == nullptr || callee->getReturnType().isNull()) return false;
+  if (unit_.symbols.known(*callee).callee.qualified == "std::get" && call->getNumArgs() == 1)
+    return makes_tensor(*call->getArg(0));
+  const Model* model = unit_.symbols.known(*callee).model;
+  return model != nullptr && !callee->getReturnType()->isReferenceType() && !model->may_alias &&
+         (model->action == ActionKind::TensorWork || model->action == ActionKind::TensorMake);
+}
+
+ir::PlaceId Tensors::last_of(ir::PlaceId list) {
+  if (list == ir::kNoPlace || !unit_.symbols.has_block(out_.type_of(list))) return ir::kNoPlace;
+  const clang::QualType of = places_.element_type(address(list));
+  const auto owner = of.isNull() ? std::nullopt : unit_.symbols.owner(of);
+  if (!owner || !owner->tensor) return ir::kNoPlace;
+  return out_.typed(out_.field(list, ir::name(ir::Hidden::Last), "", ir::TypeKind::Object), of);
+}
+
+ir::PlaceId Tensors::list_given(const clang::Expr* given) {
+  // cat(TensorList(v)), by a conversion that is not written.
+  for (const clang::Expr* at = given; at != nullptr;) {
+    at = strip(at->IgnoreImplicit());
+    const auto* made = llvm::dyn_cast<clang::CXXConstructExpr>(at);
+    if (made == nullptr || made->getNumArgs() != 1)
+      return out_.kind(at->getType()) == ir::TypeKind::Object && at->isLValue() ? places_.place(at) : ir::kNoPlace;
+    at = made->getArg(0);
+  }
+  return ir::kNoPlace;
+}
+
+void Tensors::put_into(ir::PlaceId list, ir::PlaceId element, ir::SiteId site) {
+  const ir::PlaceId last = last_of(list);
+  if (last == ir::kNoPlace) return;
+  const auto put = [&](ir::PlaceId to, ir::PlaceId from) {
+    out_.emit_assign(to, element == ir::kNoPlace ? unknown() : value(from), site);
+  };
+  put(places_.data(last), element == ir::kNoPlace ? element : places_.data(element));
+  put(places_.stream_of(last), element == ir::kNoPlace ? element : places_.stream_of(element));
+}
+
+void Tensors::may_change(ir::PlaceId element, ir::SiteId site) {
+  if (element != ir::kNoPlace && out_[element].kind == ir::Place::Kind::Index)
+    put_into(out_[element].base, ir::kNoPlace, site);
+}
+
+void Tensors::for_tensors(ir::PlaceId object, clang::QualType type, Each each, int depth) {
+  constexpr int kDeepest = 3;
+  if (object == ir::kNoPlace || depth > kDeepest || type.isNull()) return;
+  type = type.getNonReferenceType();
+  if (const auto owner = unit_.symbols.owner(type)) {
+    if (owner->tensor) each(object);
+    return;
+  }
+  if (const clang::QualType held = optionals_.held_type(type); !held.isNull())
+    return for_tensors(optionals_.held(object, type), held, each, depth + 1);
+  const auto elements = tuples_.elements(type);
+  for (unsigned i = 0; i < elements.size(); ++i)
+    for_tensors(tuples_.element(object, type, i), elements[i], each, depth + 1);
+  const clang::CXXRecordDecl* record = Symbols::record(type);
+  if (!elements.empty() || record == nullptr || !record->hasDefinition() || record->isUnion() ||
+      unit_.symbols.in_system_header(*record))
+    return;
+  for (const clang::FieldDecl* field : record->getDefinition()->fields())
+    if (!field->getType()->isReferenceType() && out_.kind(field->getType()) == ir::TypeKind::Object)
+      for_tensors(places_.member(object, *field), field->getType(), each, depth + 1);
+}
+
+void Tensors::keep_tensor(ir::PlaceId tensor, ir::SiteId site) {
+  ir::Op op{.kind = OpKind::KeepAlive, .site = site};
+  op.source = value(places_.data(tensor));
+  op.stream = unknown();
+  out_.emit(std::move(op));
+}
+
+void Tensors::keep(ir::PlaceId object, clang::QualType type, ir::SiteId site) {
+  for_tensors(object, type, [&](ir::PlaceId tensor) { keep_tensor(tensor, site); });
+}
+
+void Tensors::keep_given(const Call& call) {
+  const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(call.callee);
+  if (method != nullptr ? !method->getParent()->isInStdNamespace() : !call.callee->isInStdNamespace()) return;
+  // Those that only refer to it.
+  const std::string& name = call.known->callee.name;
+  if (name == "get" || name == "tie" || name == "forward_as_tuple" || name == "ref" || name == "cref") return;
+  for (const clang::Expr* given : call.arguments) {
+    if (out_.kind(given->getType()) != ir::TypeKind::Object) continue;
+    if (const ir::PlaceId at = places_.place(given); given->isLValue())
+      keep(at, given->getType(), call.site);
+    else
+      keep_lent(at, call.site);
+  }
+}
+
+llvm::SmallVector<ir::PlaceId, 4> Tensors::made_in_tuple(const Call& call) {
+  llvm::SmallVector<ir::PlaceId, 4> made;
+  const clang::QualType type = call.callee->getReturnType();
+  const auto elements = tuples_.elements(type);
+  for (unsigned i = 0; i < elements.size(); ++i)
+    if (const auto owner = unit_.symbols.owner(elements[i]); owner && owner->tensor && !elements[i]->isReferenceType())
+      made.push_back(tuples_.element(values_.result_place(*call.expression), type, i));
+  return made;
 }
 
 }  // namespace streamsan::analyzer::host

@@ -107,10 +107,10 @@ bool Tuples::construct(const Call& call) {
   return true;
 }
 
-bool Tuples::destroy(ir::PlaceId object, clang::QualType type, ir::SiteId site) {
+bool Tuples::destroy(ir::PlaceId object, clang::QualType type, ir::SiteId site, const clang::VarDecl* variable) {
   const auto types = elements(type);
   for (unsigned i = static_cast<unsigned>(types.size()); i-- > 0;)
-    if (!types[i]->isReferenceType()) lifetimes_.destroy(slot(object, type, i), types[i], site, nullptr);
+    if (!types[i]->isReferenceType()) lifetimes_.destroy(slot(object, type, i), types[i], site, variable);
   return !types.empty();
 }
 
@@ -146,7 +146,7 @@ void Tuples::put(ir::PlaceId tuple, clang::QualType type, unsigned number, const
   }
   const ir::PlaceId from = out_.kind(of) == TypeKind::Object ? places_.place(&given) : ir::kNoPlace;
   if (from == ir::kNoPlace) return assignments_.assign(to, &given);
-  copy_element(to, from, of, !given.isLValue(), /*assigned=*/false, site);
+  fill(to, from, of, !given.isLValue(), /*assigned=*/false, site);
 }
 
 void Tuples::copy(ir::PlaceId to, clang::QualType to_type, ir::PlaceId from, clang::QualType from_type, bool moves,
@@ -158,17 +158,17 @@ void Tuples::copy(ir::PlaceId to, clang::QualType to_type, ir::PlaceId from, cla
       const ir::PlaceId kept = slot(to, to_type, i);
       out_.emit_assign(kept, source == ir::kNoPlace ? unknown() : values_.address_of(source), site);
     } else if (const ir::PlaceId target = element(to, to_type, i); target != ir::kNoPlace) {
-      copy_element(target, source, types[i].getNonReferenceType(), moves, assigned, site);
+      fill(target, source, types[i].getNonReferenceType(), moves, assigned, site);
     }
   }
 }
 
-void Tuples::copy_element(ir::PlaceId to, ir::PlaceId from, clang::QualType type, bool moves, bool assigned,
-                          ir::SiteId site) {
+void Tuples::fill(ir::PlaceId to, ir::PlaceId from, clang::QualType type, bool moves, bool assigned, ir::SiteId site) {
   if (to == from || out_.kind(to) == TypeKind::Other) return;
   if (!elements(type).empty()) return copy(to, type, from, type, moves, assigned, site);
   const auto owner = unit_.symbols.owner(type);
   if (assigned && owner && owner->tensor) {
+    tensors_.keep_lent(from, site);
     tensors_.free_tensor(to, site);
   } else if (assigned && from != ir::kNoPlace) {
     lifetimes_.destroy_owner(to, type, site, nullptr);

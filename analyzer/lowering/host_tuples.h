@@ -7,6 +7,10 @@
 #include "analyzer/lowering/host_call.h"
 #include "clang/AST/Type.h"
 
+namespace clang {
+class VarDecl;
+}
+
 namespace streamsan::analyzer::host {
 
 class Assignments;
@@ -27,23 +31,25 @@ class Tuples {
   /// Lowers the construction of `call.object`, if that is a tuple.
   bool construct(const Call& call);
   /// Ends the elements, if it is a tuple, and says if it was one.
-  bool destroy(ir::PlaceId object, clang::QualType type, ir::SiteId site);
+  bool destroy(ir::PlaceId object, clang::QualType type, ir::SiteId site, const clang::VarDecl* variable);
 
- private:
   /// The types of the elements; none: it is no tuple.
   [[nodiscard]] llvm::SmallVector<clang::QualType, 4> elements(clang::QualType type) const;
-  /// Where element `number` is kept: a pointer, if it is a reference.
-  ir::PlaceId slot(ir::PlaceId tuple, clang::QualType type, unsigned number);
   /// The element itself.
   ir::PlaceId element(ir::PlaceId tuple, clang::QualType type, unsigned number);
+  /// Copies or moves what an object holds to another one. `from`: kNoPlace: it is not known. `assigned`: the target
+  /// held something before.
+  void fill(ir::PlaceId to, ir::PlaceId from, clang::QualType type, bool moves, bool assigned, ir::SiteId site);
+
+ private:
+  /// Where element `number` is kept: a pointer, if it is a reference.
+  ir::PlaceId slot(ir::PlaceId tuple, clang::QualType type, unsigned number);
   bool get(const Call& call);
   /// Puts `given` into the element, which holds nothing yet.
   void put(ir::PlaceId tuple, clang::QualType type, unsigned number, const clang::Expr& given, ir::SiteId site);
   void put_all(ir::PlaceId tuple, clang::QualType type, const Call& call);
-  /// `assigned`: the target held something before.
   void copy(ir::PlaceId to, clang::QualType to_type, ir::PlaceId from, clang::QualType from_type, bool moves,
             bool assigned, ir::SiteId site);
-  void copy_element(ir::PlaceId to, ir::PlaceId from, clang::QualType type, bool moves, bool assigned, ir::SiteId site);
 
   Unit& unit_;
   FunctionBuilder& out_;

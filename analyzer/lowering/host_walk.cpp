@@ -215,12 +215,12 @@ void Walk::walk_element(const clang::CFGElement& element) {
     }
     case clang::CFGElement::MemberDtor: {
       const clang::FieldDecl* field = element.castAs<clang::CFGMemberDtor>().getFieldDecl();
-      return lifetimes_.destroy(places_.member(places_.this_place(), *field), field->getType(),
-                                ends_.scope_end(nullptr));
+      return lifetimes_.destroy_member(places_.member(places_.this_place(), *field), field->getType(),
+                                       ends_.body_end());
     }
     case clang::CFGElement::BaseDtor: {
       const clang::CXXBaseSpecifier* base = element.castAs<clang::CFGBaseDtor>().getBaseSpecifier();
-      return lifetimes_.destroy(places_.this_place(), base->getType(), ends_.scope_end(nullptr));
+      return lifetimes_.destroy(places_.this_place(), base->getType(), ends_.body_end());
     }
     case clang::CFGElement::TemporaryDtor: {
       const clang::CXXBindTemporaryExpr* bound = element.castAs<clang::CFGTemporaryDtor>().getBindTemporaryExpr();

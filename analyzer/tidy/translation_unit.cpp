@@ -223,10 +223,11 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     const std::string& usr;
     std::uint64_t weight;
     std::string gave_up;
-    std::vector<Finding> findings;
+    std::vector<Hazard> hazards;
   };
   std::vector<Root> roots;
   std::vector<Hazard> captured;
+  std::set<std::pair<Position, Position>> settled;
   for (const std::string& usr : lowered.roots) {
     if (lowered.program.functions.at(usr).incomplete.empty()) {  // else the lowering has said why
       roots.push_back({usr, inliner.weight(usr), {}, {}});
@@ -266,17 +267,27 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     ++result.functions_analyzed;
     result.with_streams += with_streams ? 1 : 0;
     std::ranges::move(verdict.duties, std::back_inserter(duties));
+    for (const auto& [release, use] : verdict.settled) {
+      settled.emplace(position(release.site), position(use.site));
+    }
     std::ranges::copy_if(verdict.hazards, std::back_inserter(captured),
                          [](const Hazard& hazard) { return hazard.which == CheckCase::Captured; });
     for (const std::vector<Hazard>& hazards :
          {verdict.hazards, omitted_streams(function, lowered.program), structural_hazards(function)}) {
-      std::ranges::transform(hazards, std::back_inserter(root->findings), word);
+      std::ranges::copy(hazards, std::back_inserter(root->hazards));
     }
   }
 
   std::vector<Finding> findings;
   for (Root& root : roots) {
-    std::ranges::move(root.findings, std::back_inserter(findings));
+    for (Hazard& hazard : root.hazards) {
+      // The caller has the order that is missing here.
+      if (hazard.at_the_end &&
+          settled.contains({position(hazard.later.where.site), position(hazard.earlier->where.site)})) {
+        hazard.level = Level::Maybe;
+      }
+      findings.push_back(word(hazard));
+    }
     if (!root.gave_up.empty()) {
       const ir::Function& function = lowered.program.functions.at(root.usr);
       const ir::Site site = function.site == ir::kNoSite ? ir::Site{} : function[function.site];

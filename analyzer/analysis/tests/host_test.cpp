@@ -193,6 +193,19 @@ TEST(Host, TensorUsedOnAnotherStream) {
             "missing-record-stream latent 8<6 R-ALC-02");
 }
 
+TEST(Host, TensorEndsBeforeItsStreamWaits) {
+  const std::string head =
+      "stream s1 nonblocking\nstream s2 nonblocking\nevent e\ntensor t s1\nsync s1\nlaunch k s2 w:t\nrecord e s2\n";
+  EXPECT_EQ(reported(head + "release t s1\nwait s1 e\ntensor u s1"), "");
+  EXPECT_EQ(reported(head + "release t s1\ntensor u s1\nwait s1 e"),
+            "missing-record-stream definite 8<6 event-not-waited-for");
+  EXPECT_EQ(reported(head + "release t s1\nwait s2 e\ntensor u s1"),
+            "missing-record-stream definite 8<6 event-not-waited-for");
+  // An event that is not known is none that anything is known of.
+  EXPECT_EQ(reported(head + "release t s1\nrecord ? s2\ntensor u s1"),
+            "missing-record-stream definite 8<6 event-not-waited-for");
+}
+
 TEST(Host, OnePathSynchronises) {
   EXPECT_EQ(reported(kPinned + "copy s1 h d d2h\ngoto A B\nA:\nsync s1\nB:\nhost r:h"), "");
   EXPECT_EQ(reported_all(kPinned + "copy s1 h d d2h\ngoto A B\nA:\nsync s1\nB:\nhost r:h"),

@@ -339,6 +339,11 @@ TEST(Models, PyTorchTensors) {
   EXPECT_FALSE(get("at::Tensor::add").may_alias);
   EXPECT_TRUE(get("at::Tensor::contiguous").may_alias);
   EXPECT_EQ(get("at::Tensor::view").action, ActionKind::Wrapper);
+  EXPECT_EQ(get("at::narrow").action, ActionKind::Wrapper);
+  EXPECT_EQ(get("at::narrow").value_argument, 0);
+  EXPECT_EQ(get("at::narrow").offset_argument, 2);
+  EXPECT_TRUE(get("at::reshape").may_alias);
+  EXPECT_EQ(get("at::Tensor::set_").action, ActionKind::KeepAlive);
   EXPECT_EQ(get("at::Tensor::sizes").action, ActionKind::Nothing);
   EXPECT_EQ(get("at::Tensor::item").effect.form, CallForm::Synchronous);
   EXPECT_EQ(get("at::Tensor::copy_").non_blocking_argument, kFirstBool);

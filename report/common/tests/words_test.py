@@ -59,6 +59,7 @@ READERS = {
     "analyzer/lowering/host_calls.cpp": "names of the standard library's and the compiler's functions",
     "analyzer/lowering/host_containers.cpp": "names of containers' members",
     "analyzer/lowering/host_maps.cpp": "names of a map's members",
+    "analyzer/lowering/host_optionals.cpp": "names of the standard library's types and functions",
     "analyzer/lowering/host_rounds.cpp": "the numbers that stand for variables in an expression",
     "analyzer/lowering/host_expressions.cpp": "names of the standard library's types and functions",
     "analyzer/lowering/host_scalars.cpp": "names of containers' members",

@@ -152,6 +152,7 @@ class Tensor {
   Tensor slice(int64_t dim, int64_t start, int64_t end) const;
   Tensor narrow(int64_t dim, int64_t start, int64_t length) const;
   Tensor select(int64_t dim, int64_t index) const;
+  std::vector<Tensor> chunk(int64_t chunks, int64_t dim = 0) const;
   Tensor operator[](int64_t index) const;
   Tensor sum() const;
   Tensor mean() const;
@@ -188,7 +189,9 @@ Tensor mul(const Tensor& self, const Tensor& other);
 Tensor matmul(const Tensor& self, const Tensor& other);
 Tensor mm(const Tensor& self, const Tensor& other);
 Tensor relu(const Tensor& self);
+Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length);
 Tensor softmax(const Tensor& self, int64_t dim);
+std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k);
 Tensor sum(const Tensor& self);
 Tensor cat(ArrayRef<Tensor> tensors, int64_t dim = 0);
 Tensor& add_out(Tensor& out, const Tensor& self, const Tensor& other, const Scalar& alpha = 1);
