@@ -16,6 +16,12 @@ using trace::Item;
 using trace::Kind;
 using trace::Record;
 
+std::optional<ordering::ContextId> Judge::context_of_launch(const Record& launch) {
+  if (launch.in_stream().stream == 0) return std::nullopt;
+  const StreamLife* life = handles_.life(stream_of(launch));
+  return life ? std::optional(life->context) : std::nullopt;
+}
+
 void Judge::graph_node(const Item& item) {
   GraphNode node;
   if (item.record->continuations != 0) {

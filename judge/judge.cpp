@@ -147,12 +147,6 @@ const LaunchBytes& Judge::bytes_of(const Item& launch, bool dependent) {
   return out;
 }
 
-std::optional<ordering::ContextId> Judge::context_of_launch(const Record& launch) {
-  if (launch.in_stream().stream == 0) return std::nullopt;
-  const StreamLife* life = handles_.life(stream_of(launch));
-  return life ? std::optional(life->context) : std::nullopt;
-}
-
 LaunchBytes& Judge::untextured_bytes_of(const Item& launch, std::uint32_t index, bool dependent) {
   const Record& record = *launch.record;
   const auto& w = record.as<Kind::Launch>();

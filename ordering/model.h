@@ -95,8 +95,8 @@ struct BatchPart {
 struct PointerArgument {
   Address address = 0;
   AccessMode mode = AccessMode::Unknown;  ///< Unknown if the launch does not show it (judge/pointer_roles.h)
-  bool early = false;  ///< used before the kernel waits for the one in front; only Dependence::overlaps asks
-  Bytes reach = 0;     ///< no further than so many bytes; 0: to the end of its allocation
+  bool early = false;   ///< used before the kernel waits for the one in front; only Dependence::overlaps asks
+  Bytes reach = 0;      ///< no further than so many bytes; 0: to the end of its allocation
   bool parted = false;  ///< of layers or levels, of which the kernel may touch one
 };
 

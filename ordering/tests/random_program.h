@@ -384,6 +384,7 @@ class Interpreter {
       // Rows that follow each other are one run to the fast model, and several to the reference: no reach ends in between.
       const Bytes reaches[] = {kUnit / 4, kUnit, bits / 4 % 3 == 0 ? kMemoryBytes : kUnit};
       if (bits / 16 % 8 == 0) pointers[i].reach = reaches[bits % 3];
+      pointers[i].parted = pointers[i].reach != 0 && bits >= 128;
     }
     const LaunchShape shape{.function = FunctionId{s.object % 3u},
                             .threads = std::uint64_t{1} << (s.object % 4 * 5),

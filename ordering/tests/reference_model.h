@@ -285,7 +285,7 @@ class ReferenceModel {
   std::vector<Node> host_functions_;
   std::map<Node, std::set<Node>> doubts_;  ///< start or wait of a kernel: what may, or may not, be running
   std::vector<Pair> pairs_;
-  std::map<OpId, Node> node_of_;  ///< of operations of streams
+  std::map<OpId, Node> node_of_;     ///< of operations of streams
   std::vector<Node> inside_graphs_;  ///< beginnings and nodes of launches, which an event of the graph may stand for
   std::uint32_t events_made_ = 0;
   std::set<EventId> without_timing_;

@@ -138,7 +138,8 @@ class Predictor final : public model::HazardSink {
   /// Is the stream that is waited for one that was given records and waits only since the legacy stream acted? A
   /// synchronous copy from pageable memory waits for the stream, and then stages its bytes (R-CPY-01).
   bool holds_only_events(const Step& step) {
-    const bool stages = step.work.op == Op::Copy && step.synchronous && sides_of(step.work.route).from == Side::Pageable;
+    const bool stages =
+        step.work.op == Op::Copy && step.synchronous && sides_of(step.work.route).from == Side::Pageable;
     if (step.work.op != Op::SyncStream && step.work.op != Op::QueryStream && !stages) return false;
     if (step.stream.type != StreamType::Blocking && step.stream.type != StreamType::PerThread) return false;
     return given_.only_events(key_of(step.stream, step.thread));
