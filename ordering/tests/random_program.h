@@ -289,7 +289,7 @@ class Interpreter {
         make_graph(call, s);
         break;
       case StepKind::GraphLaunch: {
-        const Exec& exec = execs_[s.object % execs_.size()];
+        const Exec& exec = execs_[s.object % std::size(execs_)];
         if (exec.graph.nodes().empty()) {
           model_.graph_launch(call, stream(s).id, exec.key);
         } else {
@@ -381,10 +381,10 @@ class Interpreter {
       pointers[i].address = base_of(bits) + (bits / 4 % 3) * kUnit * 2;
       pointers[i].mode = bits % 5 < 2 ? AccessMode::Read : bits % 5 == 2 ? AccessMode::Write : AccessMode::Unknown;
       if (bits % 16 == 9) pointers[i].mode = AccessMode::Doubtful;
+      if (bits / 16 % 8 != 0) continue;
       // Rows that follow each other are one run to the fast model, and several to the reference: no reach ends in between.
-      const Bytes reaches[] = {kUnit / 4, kUnit, bits / 4 % 3 == 0 ? kMemoryBytes : kUnit};
-      if (bits / 16 % 8 == 0) pointers[i].reach = reaches[bits % 3];
-      pointers[i].parted = pointers[i].reach != 0 && bits >= 128;
+      pointers[i].reach = bits % 3 == 0 ? kUnit / 4 : bits % 3 == 2 && bits / 4 % 3 == 0 ? kMemoryBytes : kUnit;
+      pointers[i].parted = bits >= 128;
     }
     const LaunchShape shape{.function = FunctionId{s.object % 3u},
                             .threads = std::uint64_t{1} << (s.object % 4 * 5),
@@ -464,7 +464,7 @@ class Interpreter {
   }
 
   void make_graph(Call call, const Step& s) {
-    Exec& exec = execs_[s.object % execs_.size()];
+    Exec& exec = execs_[s.object % std::size(execs_)];
     const auto pointer = [this](std::uint8_t bits) {
       return PointerArgument{base_of(bits) + bits / 4 % 3 * kUnit * 2, bits % 2 ? AccessMode::Read : AccessMode::Write};
     };
@@ -493,8 +493,7 @@ class Interpreter {
   struct Exec {
     std::uint64_t key = 0;
     Graph graph;
-  };
-  std::array<Exec, 3> execs_{};  ///< those that were never made have one key, and nodes that are not known
+  } execs_[3]{};  ///< those that were never made have one key, and nodes that are not known
   std::uint64_t next_key_ = 1;
 };
 
