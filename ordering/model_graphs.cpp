@@ -9,14 +9,12 @@
 #include "ordering/model_impl.h"
 
 namespace streamsan::ordering {
-using Kind = GraphNode::Kind;
-
 void Model::Impl::touch_node(const GraphNode& node, Access access, const Actor& actor) {
   switch (node.kind) {
-    case Kind::Kernel:
+    case GraphNode::Kind::Kernel:
       touch_kernel(by_kernel(access, node.shape), actor, node.pointers, node.bytes);
       return;
-    case Kind::Copy:
+    case GraphNode::Kind::Copy:
       access.source = AccessSource::Copy;
       for (const auto& [side, mode] : {std::pair(&node.src, AccessMode::Read), {&node.dst, AccessMode::Write}}) {
         access.mode = mode;
@@ -24,7 +22,7 @@ void Model::Impl::touch_node(const GraphNode& node, Access access, const Actor& 
         if (side->base != 0 && lives.kind_at(side->base) == MemoryKind::Pageable) lend(*side, access, actor);
       }
       return;
-    case Kind::Fill:
+    case GraphNode::Kind::Fill:
       access.source = AccessSource::Fill;
       access.mode = AccessMode::Write;
       pieces.touch_footprint(node.dst, access, actor);
@@ -95,7 +93,7 @@ OpId Model::graph_launch(Call call, StreamId stream, std::uint64_t exec, const G
     access.node = node.number;
     access.conditional = node.conditional;
     const Call by_node{call.thread, node.site};
-    if (node.kind == Kind::RecordEvent) {
+    if (node.kind == GraphNode::Kind::RecordEvent) {
       Event* event = impl_->progress.events.find(static_cast<std::uint64_t>(node.event));
       if (!event) continue;
       event->recorded = true;
@@ -104,9 +102,9 @@ OpId Model::graph_launch(Call call, StreamId stream, std::uint64_t exec, const G
       event->source_slot = lane->slot;
       event->record = {node.event, op, node.site, lane->last, lane->work};
       lane->history.recorded(event->record);
-    } else if (node.kind == Kind::Allocate) {
+    } else if (node.kind == GraphNode::Kind::Allocate) {
       impl_->begin_life(by_node, *lane, op, node.memory, true);
-    } else if (node.kind == Kind::Free) {
+    } else if (node.kind == GraphNode::Kind::Free) {
       access.mode = AccessMode::Write;
       access.source = AccessSource::Free;
       access.range = {node.memory.begin, node.memory.begin + 1};

@@ -27,17 +27,17 @@ bool is_to_stay(const Finding& finding) {
 }  // namespace
 
 std::string json(std::span<const Finding> findings, const Summary& summary) {
-  using Json = JsonWriter::Json;
-  Json out;
+  using Document = JsonWriter::Json;
+  Document out;
   out["schema"] = kJsonSchema;
   out["tool"] = {{"name", "streamsan"}, {"version", STREAMSAN_VERSION}};
-  out["findings"] = Json::array();
-  out["waits"] = Json::array();
+  out["findings"] = Document::array();
+  out["waits"] = Document::array();
   for (const Finding& finding : findings) {
     out[is_to_stay(finding) ? "waits" : "findings"].push_back(JsonWriter::value(finding));
   }
   out["summary"] = JsonWriter::value(summary);
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out.dump(2, ' ', false, Document::error_handler_t::replace) + "\n";
 }
 
 std::string json(const Results& results, const FormatContext&) { return json(results.findings, results.summary); }

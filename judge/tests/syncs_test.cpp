@@ -25,7 +25,6 @@ using trace::TraceBuilder;
 
 constexpr std::uint64_t kA = 0x1000, kB = 0x2000, kC = 0x3000, kEvent = 0xE0;
 constexpr std::uint64_t kX = 0x7000'0000'0000, kY = 0x7000'0010'0000, kZ = 0x7000'0020'0000, kPinned = 0x5000'0000;
-constexpr std::uint64_t kHeap = 0x9000;
 constexpr std::uint64_t kBytes = 8192;
 constexpr std::uint64_t kWrite = 1, kRead = 2;
 

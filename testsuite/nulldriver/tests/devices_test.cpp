@@ -9,6 +9,14 @@
 
 namespace {
 
+/// Toolkits differ in whether the number stands in a union.
+CUmemLocation of_device(int number) {
+  CUmemLocation place{};
+  place.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  place.id = number;
+  return place;
+}
+
 TEST_F(Devices, EachHasItsOwnNames) {
   int count = 0;
   ASSERT_CU(cuDeviceGetCount(&count));
@@ -137,7 +145,7 @@ TEST_F(Devices, PoolsBelongToADevice) {
   EXPECT_NE(here, there);
   CUmemPoolProps properties{};
   properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {1}};
+  properties.location = of_device(1);
   ASSERT_CU(cuMemPoolCreate(&made, &properties));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuDeviceSetMemPool(0, made));
   EXPECT_CU(cuDeviceSetMemPool(1, made));
@@ -163,14 +171,14 @@ TEST_F(Devices, VirtualMemoryIsMadeOnADevice) {
   constexpr size_t kBytes = size_t{2} << 20;
   CUmemAllocationProp property{};
   property.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  property.location = {CU_MEM_LOCATION_TYPE_DEVICE, {1}};
+  property.location = of_device(1);
   CUmemGenericAllocationHandle handle = 0;
   CUdeviceptr base = 0;
   ASSERT_CU(cuMemCreate(&handle, kBytes, &property, 0));
   ASSERT_CU(cuMemAddressReserve(&base, kBytes, 0, 0, 0));
   ASSERT_CU(cuMemMap(base, kBytes, 0, handle, 0));
   CUmemAccessDesc access[2] = {{property.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE},
-                               {{CU_MEM_LOCATION_TYPE_DEVICE, {3}}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE}};
+                               {of_device(3), CU_MEM_ACCESS_FLAGS_PROT_READWRITE}};
   EXPECT_EQ(CUDA_ERROR_NOT_SUPPORTED, cuMemSetAccess(base, kBytes, access, 2));
   access[1].location.id = 0;
   EXPECT_CU(cuMemSetAccess(base, kBytes, access, 2));
