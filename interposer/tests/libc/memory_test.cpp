@@ -133,7 +133,8 @@ TEST_F(LibcMemory, ReallocarrayIsRecordedOnce) {
   void* behind = opaque(malloc(100));
   const std::size_t usable = malloc_usable_size(block);
   void* moved = nullptr;
-  expect_free(freed_by([&] { moved = opaque(reallocarray(block, 100, 100)); }), block, usable, HostFreeWay::Heap, "realloc");
+  expect_free(freed_by([&] { moved = opaque(reallocarray(block, 100, 100)); }), block, usable, HostFreeWay::Heap,
+              "realloc");
   free(moved);
   free(behind);
 }
