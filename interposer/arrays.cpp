@@ -36,8 +36,8 @@ constinit HandleTable<std::uint32_t, 2 * kMostArrays> g_arrays{};
 ArrayPlace* take_array_place(std::uint64_t handle) {
   const std::uint32_t used = g_places_used.load(std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < kMostArrays; ++i) {
-    std::uint64_t free = 0;
-    if (!g_places[i].handle.compare_exchange_strong(free, handle, std::memory_order_acq_rel)) continue;
+    std::uint64_t free = g_places[i].handle.load(std::memory_order_relaxed);
+    if (free != 0 || !g_places[i].handle.compare_exchange_strong(free, handle, std::memory_order_acq_rel)) continue;
     for (std::uint32_t seen = used; seen <= i && !g_places_used.compare_exchange_weak(seen, i + 1);) {
     }
     return &g_places[i];
@@ -145,6 +145,7 @@ void level_made(std::uint64_t handle, std::uint64_t whole, std::uint64_t level) 
   if (!all.base || level >= all.levels) return;
   ArrayLayout part = level_of(all, level);
   for (std::uint64_t before = 0; before < level; ++before) part.base += level_of(all, before).bytes;
+  part.part = true;
   keep_array(handle, part);
 }
 
@@ -159,6 +160,7 @@ void plane_made(std::uint64_t handle, std::uint64_t whole, std::uint64_t plane) 
   const std::uint64_t share = all.bytes / kMostPlanes;
   if (part.bytes > share) return;
   part.base = all.base + plane * share;
+  part.part = true;
   keep_array(handle, part);
 }
 
@@ -166,6 +168,10 @@ std::uint64_t array_going(std::uint64_t handle) {
   ArrayPlace* place = known_array(handle);
   if (!place) return 0;
   const ArrayLayout whole = place->layout;
+  if (whole.part) {  // no memory ends with a handle of a part
+    drop_array(*place);
+    return 0;
+  }
   const std::uint32_t used = g_places_used.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < used; ++i) {
     ArrayPlace& each = g_places[i];
@@ -205,8 +211,9 @@ TexturedMemory textured_memory(const CUDA_RESOURCE_DESC& is) {
 /// No context of the parent's lives on.
 void in_child::arrays() {
   g_arrays.clear();
-  for (ArrayPlace& place : g_places) place.handle.store(0, std::memory_order_relaxed);
-  g_places_used.store(0, std::memory_order_relaxed);
+  // Not those that were never used: a fork shares their pages.
+  const std::uint32_t used = g_places_used.exchange(0, std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < used; ++i) g_places[i].handle.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace streamsan::recorder

@@ -32,6 +32,7 @@ struct ArrayLayout {
   std::uint64_t element = 0;  ///< bytes; 0: not known
   std::uint64_t levels = 1;
   bool layered = false;  ///< a level has as many slices as the whole
+  bool part = false;     ///< a level or a plane: its memory is that of the whole
 
   /// Layers and levels: a kernel that is given the whole may work on one.
   [[nodiscard]] std::uint64_t parts() const { return levels * (layered ? depth : 1); }
@@ -58,7 +59,7 @@ ArrayLayout array_made(std::uint64_t handle, ArrayLayout layout, std::uint64_t l
 /// The handle of a level, or of a plane, of the array.
 void level_made(std::uint64_t handle, std::uint64_t whole, std::uint64_t level);
 void plane_made(std::uint64_t handle, std::uint64_t whole, std::uint64_t plane);
-/// The array and the handles of its parts go. Its first address; 0: not known.
+/// The array and the handles of its parts go. Its first address; 0: no memory ends, it is not known or a part itself.
 std::uint64_t array_going(std::uint64_t handle);
 
 /// A base of 0: not known.

@@ -65,6 +65,17 @@ TEST_F(Arrays, LevelsLieBehindEachOther) {
   EXPECT_EQ(array_layout(kLevel).base, 0u) << "gone with the whole";
 }
 
+TEST_F(Arrays, TheEndOfALevelIsNotThatOfTheWhole) {
+  const ArrayLayout whole = make(kArray, 64, 32, 16, 3);
+  level_made(kLevel, kArray, 0);
+  level_made(kOther, kArray, 1);
+  EXPECT_EQ(array_going(kLevel), 0u) << "no memory ends";
+  EXPECT_EQ(array_layout(kLevel).base, 0u);
+  EXPECT_NE(array_layout(kOther).base, 0u);
+  EXPECT_EQ(array_going(kArray), whole.base);
+  EXPECT_EQ(array_layout(kOther).base, 0u);
+}
+
 TEST_F(Arrays, LevelsKeepTheirLayers) {
   const ArrayLayout whole = make(kArray, 64, 32, 5, 2, CUDA_ARRAY3D_LAYERED);
   EXPECT_EQ(whole.bytes, 4u * 5 * (64 * 32 + 32 * 16));
