@@ -5,28 +5,15 @@
 #include "ordering/pointer_shadow.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace streamsan::ordering {
 namespace {
 
-/// Removes the references for which condition(reference) holds, keeping the order of the others. Returns their number.
+/// Removes the references for which condition(reference) holds, keeping the order of the others. Asks of each once, the
+/// newest first. Returns their number.
 template <typename Condition>
 std::size_t drop_from(std::vector<PointerShadow::Reference>& history, Condition condition, AccessPool& pool,
                       ShadowCounters& counters) {
-  const std::size_t dropped = std::erase_if(history, [&](const PointerShadow::Reference& reference) {
-    if (!condition(reference)) return false;
-    pool.release(reference.access);
-    return true;
-  });
-  counters.entries -= dropped;
-  return dropped;
-}
-
-/// The same, but asks the newest reference first.
-template <typename Condition>
-void drop_newest_first(std::vector<PointerShadow::Reference>& history, Condition condition, AccessPool& pool,
-                       ShadowCounters& counters) {
   auto kept = history.end();
   for (auto reference = history.end(); reference != history.begin();) {
     --reference;
@@ -36,9 +23,11 @@ void drop_newest_first(std::vector<PointerShadow::Reference>& history, Condition
       *kept = *reference;
     }
   }
-  if (kept == history.begin()) return;
-  counters.entries -= static_cast<std::uint64_t>(kept - history.begin());
+  const auto dropped = static_cast<std::size_t>(kept - history.begin());
+  if (dropped == 0) return 0;
   history.erase(history.begin(), kept);
+  counters.entries -= dropped;
+  return dropped;
 }
 
 }  // namespace
@@ -60,11 +49,10 @@ void PointerShadow::remember(const Remembered& access, const VectorClock& clock,
     if (earlier.function == function) return surely_writes || !earlier.surely_writes;
     return earlier.surely_writes == surely_writes && ++other_kernels >= kKernelsKept;
   };
-  drop_newest_first(history, superseded, pool, counters);
+  drop_from(history, superseded, pool, counters);
   if (history.size() >= kMostPerPointer) {
-    bool first = true;
-    counters.forgotten +=
-        drop_from(history, [&](const Reference&) { return std::exchange(first, false); }, pool, counters);
+    const Reference* const oldest = history.data();
+    counters.forgotten += drop_from(history, [&](const Reference& each) { return &each == oldest; }, pool, counters);
   }
 
   if (history.empty()) history.reserve(kKernelsKept);  // one allocation instead of three
