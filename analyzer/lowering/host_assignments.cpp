@@ -109,8 +109,7 @@ void Assignments::assign(ir::PlaceId target, const clang::Expr* source) {
 
 void Assignments::copy_object(ir::PlaceId target, ir::PlaceId source, clang::QualType type) {
   if (target == source) return;
-  if (const auto owner = unit_.symbols.owner(type); owner && owner->tensor)
-    return tensors_.share_tensor(target, source, /*moves=*/false, ir::kNoSite);
+  if (unit_.symbols.is_tensor(type)) return tensors_.share_tensor(target, source, /*moves=*/false, ir::kNoSite);
   take_over(target, source, type);
   tensors_.keep(target, type, ir::kNoSite);
 }
@@ -138,8 +137,7 @@ void Assignments::copy_fields(ir::PlaceId target, ir::PlaceId source, const clan
 }
 
 void Assignments::move_object(ir::PlaceId target, ir::PlaceId source, clang::QualType type, ir::SiteId site) {
-  if (const auto owner = unit_.symbols.owner(type); owner && owner->tensor)
-    return tensors_.share_tensor(target, source, /*moves=*/true, site);
+  if (unit_.symbols.is_tensor(type)) return tensors_.share_tensor(target, source, /*moves=*/true, site);
   if (target == source) return;
   if (out_.kind(target) != TypeKind::Object) return out_.emit_assign(target, value(source), site);
   take_over(target, source, type);

@@ -119,13 +119,13 @@ void Containers::get_data(const Call& call) {
     const ir::PlaceId object = places_.pointee(value(places_.data(call.object)), returned.getNonReferenceType());
     return values_.set_result(*call.expression, value(object), object);
   }
-  const auto owner = unit_.symbols.owner(type);
-  const bool inside = !pointer_like && !unit_.symbols.has_block(type) && !(owner && owner->tensor);
+  const bool tensor = unit_.symbols.is_tensor(type);
+  const bool inside = !pointer_like && !unit_.symbols.has_block(type) && !tensor;
   // The elements of a vector of handles are known by the vector.
   const clang::QualType pointed = returned->isPointerType() ? returned->getPointeeType() : clang::QualType();
   const TypeKind of = out_.kind(pointed);
   const bool handles = !pointed.isNull() && !pointer_like && of != TypeKind::Other && of != TypeKind::Integer &&
-                       !(owner && owner->tensor) && !pointed->isVoidType() && !plain(unit_.symbols, pointed);
+                       !tensor && !pointed->isVoidType() && !plain(unit_.symbols, pointed);
   if (inside || handles) return values_.set_result(*call.expression, address(call.object));
   Operand block = value(places_.data(call.object));
   if (call.known->callee.name == "element_ptr" && !call.arguments.empty())
@@ -371,8 +371,7 @@ void Containers::reset(const Call& call) {
   const clang::QualType type = out_.type_of(call.object);
   const bool assigned = call.known->callee.name == "operator=";
   const clang::Expr* first = call.argument(0);
-  const auto owner = unit_.symbols.owner(type);
-  if (owner && owner->tensor) {
+  if (unit_.symbols.is_tensor(type)) {
     const ir::PlaceId from = assigned && first != nullptr ? places_.place(first) : ir::kNoPlace;
     const auto* assignment = llvm::dyn_cast<clang::CXXMethodDecl>(call.callee);
     if (assignment != nullptr && assignment->getRefQualifier() == clang::RQ_RValue) {

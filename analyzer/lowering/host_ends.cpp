@@ -72,7 +72,7 @@ void Ends::end_of_scope(const clang::VarDecl& variable, const clang::Stmt* trigg
   if (is_handle(of) || of == TypeKind::Pointer) return;
   // A container's own bytes are not what is copied.
   if (unit_.symbols.owner(type) && (unit_.symbols.has_block(type) || unit_.symbols.points(type))) return;
-  if (const auto owner = unit_.symbols.owner(type); owner && owner->tensor) return;
+  if (unit_.symbols.is_tensor(type)) return;
   const ir::PlaceId known = places_.known(variable);
   if (known != ir::kNoPlace) end_of_life(address(known), "goes out of scope", scope_end(trigger));
 }

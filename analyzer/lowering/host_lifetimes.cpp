@@ -140,9 +140,8 @@ void Lifetimes::construct_at(ir::PlaceId target, const clang::CXXConstructExpr& 
   const TypeKind of = out_.kind(target);
   const bool copies = constructor.isCopyOrMoveConstructor() && !call.arguments.empty();
   const clang::QualType type = construction.getType();
-  const auto owner = unit_.symbols.owner(type);
 
-  if (copies && owner && owner->tensor) {
+  if (copies && unit_.symbols.is_tensor(type)) {
     const ir::PlaceId from = places_.place(call.arguments.front());
     if (from == ir::kNoPlace) return out_.emit_fresh(target, call.site);
     return tensors_.share_tensor(target, from, constructor.isMoveConstructor(), call.site);
@@ -306,7 +305,7 @@ void Lifetimes::destroy(ir::PlaceId object, clang::QualType type, ir::SiteId sit
 }
 
 void Lifetimes::destroy_member(ir::PlaceId member, clang::QualType type, ir::SiteId site) {
-  if (const auto owner = unit_.symbols.owner(type); owner && owner->tensor) return tensors_.free_tensor(member, site);
+  if (unit_.symbols.is_tensor(type)) return tensors_.free_tensor(member, site);
   destroy(member, type, site);
 }
 

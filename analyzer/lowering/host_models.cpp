@@ -188,12 +188,8 @@ void ModelledCalls::wrapper(const Call& call) {
   const clang::QualType type = call.expression->getType();
   const clang::Expr* viewed =
       model.value_argument == kObject ? call.object_expression : call.argument(model.value_argument);
-  const auto is_tensor = [this](clang::QualType of) {
-    const auto owner = unit_.symbols.owner(of);
-    return owner && owner->tensor;
-  };
-  if (!construction && !call.callee->getReturnType()->isReferenceType() && is_tensor(type) && viewed != nullptr &&
-      is_tensor(viewed->getType()))
+  if (!construction && !call.callee->getReturnType()->isReferenceType() && unit_.symbols.is_tensor(type) &&
+      viewed != nullptr && unit_.symbols.is_tensor(viewed->getType()))
     return tensors_.tensor_view(call);
   const TypeKind of = out_.kind(type);
   Operand given;

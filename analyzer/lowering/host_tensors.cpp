@@ -183,8 +183,7 @@ MemoryKind Tensors::tensor_memory(const Call& call) const {
 void Tensors::tensor_work(const Call& call, bool converts) {
   const Model& model = *call.model;
   const clang::QualType type = call.callee->getReturnType();
-  const auto owner = unit_.symbols.owner(type);
-  const bool new_tensor = !type->isReferenceType() && owner && owner->tensor;
+  const bool new_tensor = !type->isReferenceType() && unit_.symbols.is_tensor(type);
   const bool writes_it = new_tensor && (converts || !model.may_alias);
   llvm::SmallVector<ir::PlaceId, 4> made;
   if (writes_it)
@@ -314,8 +313,8 @@ void Tensors::tensor_view(const Call& call) {
 std::pair<const clang::Expr*, ir::PlaceId> Tensors::viewed(const Call& call, int argument) {
   if (argument == kObject) return {call.object_expression, call.object};
   const clang::Expr* given = call.argument(argument);
-  const auto owner = given == nullptr ? std::nullopt : unit_.symbols.owner(given->getType());
-  return {given, owner && owner->tensor ? places_.place(given) : ir::kNoPlace};
+  const bool tensor = given != nullptr && unit_.symbols.is_tensor(given->getType());
+  return {given, tensor ? places_.place(given) : ir::kNoPlace};
 }
 
 void Tensors::may_lend(const Call& call, ir::PlaceId result) {
@@ -376,8 +375,7 @@ bool Tensors::lists_tensors(clang::QualType type) const {
   const auto* list = llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(Symbols::record(type));
   if (list == nullptr || !unit_.symbols.has_block(type)) return false;
   const clang::TemplateArgument& of = list->getTemplateArgs()[0];
-  const auto owner = of.getKind() == clang::TemplateArgument::Type ? unit_.symbols.owner(of.getAsType()) : std::nullopt;
-  return owner && owner->tensor;
+  return of.getKind() == clang::TemplateArgument::Type && unit_.symbols.is_tensor(of.getAsType());
 }
 
 bool Tensors::makes_tensor(const clang::Expr& expression) const {
@@ -394,8 +392,7 @@ bool Tensors::makes_tensor(const clang::Expr& expression) const {
 ir::PlaceId Tensors::last_of(ir::PlaceId list) {
   if (list == ir::kNoPlace || !unit_.symbols.has_block(out_.type_of(list))) return ir::kNoPlace;
   const clang::QualType of = places_.element_type(address(list));
-  const auto owner = of.isNull() ? std::nullopt : unit_.symbols.owner(of);
-  if (!owner || !owner->tensor) return ir::kNoPlace;
+  if (of.isNull() || !unit_.symbols.is_tensor(of)) return ir::kNoPlace;
   return out_.typed(out_.field(list, ir::name(ir::Hidden::Last), "", ir::TypeKind::Object), of);
 }
 
@@ -479,7 +476,7 @@ llvm::SmallVector<ir::PlaceId, 4> Tensors::made_in_tuple(const Call& call) {
   const clang::QualType type = call.callee->getReturnType();
   const auto elements = tuples_.elements(type);
   for (unsigned i = 0; i < elements.size(); ++i)
-    if (const auto owner = unit_.symbols.owner(elements[i]); owner && owner->tensor && !elements[i]->isReferenceType())
+    if (unit_.symbols.is_tensor(elements[i]) && !elements[i]->isReferenceType())
       made.push_back(tuples_.element(values_.result_place(*call.expression), type, i));
   return made;
 }

@@ -166,8 +166,8 @@ void Tuples::copy(ir::PlaceId to, clang::QualType to_type, ir::PlaceId from, cla
 void Tuples::fill(ir::PlaceId to, ir::PlaceId from, clang::QualType type, bool moves, bool assigned, ir::SiteId site) {
   if (to == from || out_.kind(to) == TypeKind::Other) return;
   if (!elements(type).empty()) return copy(to, type, from, type, moves, assigned, site);
-  const auto owner = unit_.symbols.owner(type);
-  if (assigned && owner && owner->tensor) {
+  const bool tensor = unit_.symbols.is_tensor(type);
+  if (assigned && tensor) {
     tensors_.keep_lent(from, site);
     tensors_.free_tensor(to, site);
   } else if (assigned && from != ir::kNoPlace) {
@@ -175,7 +175,7 @@ void Tuples::fill(ir::PlaceId to, ir::PlaceId from, clang::QualType type, bool m
   }
   if (from == ir::kNoPlace) {
     out_.emit_fresh(to, site);
-    if (owner && owner->tensor) out_.emit_fresh(places_.data(to), site);
+    if (tensor) out_.emit_fresh(places_.data(to), site);
   } else if (moves) {
     assignments_.move_object(to, from, type, site);
   } else if (out_.kind(to) == TypeKind::Object) {

@@ -111,6 +111,10 @@ const std::string& Symbols::class_name(clang::QualType type) {
 }
 
 std::optional<Models::Owner> Symbols::owner(clang::QualType type) { return models_.owner(class_name(type)); }
+bool Symbols::is_tensor(clang::QualType type) {
+  const auto owner = this->owner(type);
+  return owner && owner->tensor;
+}
 std::optional<ordering::MemoryKind> Symbols::block_memory(clang::QualType type) {
   const auto owner = this->owner(type);
   if (!owner || owner->memory != ordering::MemoryKind::Pageable)

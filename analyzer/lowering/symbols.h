@@ -46,6 +46,8 @@ class Symbols {
   /// The class that a type is, references and cv dropped; nullptr: none.
   static const clang::CXXRecordDecl* record(clang::QualType type);
   std::optional<Models::Owner> owner(clang::QualType type);
+  /// An owner that shares its block, which its allocator gets back in the order of a stream.
+  bool is_tensor(clang::QualType type);
   /// Of the block of a container or smart pointer of the host: by its allocator or deleter.
   std::optional<ordering::MemoryKind> block_memory(clang::QualType type);
   Policy policy(clang::QualType type);
