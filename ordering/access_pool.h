@@ -43,43 +43,42 @@ class AccessPool {
   Index add(const Access& access, RowSets::Id set = 0) {
     if (set != 0) rows.acquire(set);
     if (free_.empty()) {
-      slots_.push_back({access, 1, set});
-      return static_cast<Index>(slots_.size() - 1);
+      accesses_.push_back(access);
+      holders_.push_back({1, set});
+      return static_cast<Index>(accesses_.size() - 1);
     }
     const Index index = free_.back();
     free_.pop_back();
-    Slot& slot = slots_[index];
-    slot.access = access;
-    slot.count = 1;
-    slot.rows = set;
+    accesses_[index] = access;
+    holders_[index] = {1, set};
     return index;
   }
-  void acquire(Index index) { ++slots_[index].count; }
+  void acquire(Index index) { ++holders_[index].count; }
   void release(Index index) {
-    if (--slots_[index].count == 0) reclaim(index);
+    if (--holders_[index].count == 0) reclaim(index);
   }
-  [[nodiscard]] const Access& operator[](Index index) const { return slots_[index].access; }
-  [[nodiscard]] RowSets::Id rows_of(Index index) const { return slots_[index].rows; }
+  [[nodiscard]] const Access& operator[](Index index) const { return accesses_[index]; }
+  [[nodiscard]] RowSets::Id rows_of(Index index) const { return holders_[index].rows; }
   /// How much memory the access keeps, in pieces.
   [[nodiscard]] std::uint64_t weight(Index index) const {
-    return slots_[index].rows == 0 ? 1 : rows.pieces(slots_[index].rows);
+    return holders_[index].rows == 0 ? 1 : rows.pieces(holders_[index].rows);
   }
-  [[nodiscard]] std::size_t live() const { return slots_.size() - free_.size(); }
+  [[nodiscard]] std::size_t live() const { return accesses_.size() - free_.size(); }
 
   RowSets rows;
 
  private:
   void reclaim(Index index) {
-    if (slots_[index].rows != 0) rows.release(slots_[index].rows);
+    if (holders_[index].rows != 0) rows.release(holders_[index].rows);
     free_.push_back(index);
   }
 
-  struct Slot {
-    Access access;
+  struct Holders {
     std::uint32_t count = 0;
     RowSets::Id rows = 0;
   };
-  std::vector<Slot> slots_;
+  std::vector<Access> accesses_;
+  std::vector<Holders> holders_;  ///< apart: an access is written once and hardly ever read, they change all the time
   std::vector<Index> free_;
 };
 
