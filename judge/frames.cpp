@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "judge/signature.h"
+#include "report/common/call_name.h"
 
 namespace streamsan::judge {
 namespace {
@@ -33,13 +34,6 @@ bool upper(char c) { return c >= 'A' && c <= 'Z'; }
 
 /// cudaMemcpyAsync, also its per-thread variants cudaMemcpyAsync_ptsz.
 bool is_runtime_name(std::string_view name) { return name.size() > 4 && name.starts_with("cuda") && upper(name[4]); }
-
-std::string without_variant(std::string name) {
-  for (std::string_view suffix : {"_ptsz", "_ptds"}) {
-    if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
-  }
-  return name;
-}
 
 constexpr std::array kPyTorch{"libtorch", "libc10.", "libc10_", "libcaffe2"};
 
@@ -170,7 +164,7 @@ std::string runtime_call(const std::vector<report::Frame>& stack) {
     // What <<<>>> calls since CUDA 13.
     if (found.empty() && name.starts_with("__cudaLaunchKernel")) found = "cudaLaunchKernel";
   }
-  return without_variant(std::move(found));
+  return std::string(report::without_variant(found));
 }
 
 std::string calling_library(const std::vector<report::Frame>& stack) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "judge/signature.h"
+#include "report/common/call_name.h"
 
 namespace streamsan::judge {
 namespace {
@@ -16,15 +17,6 @@ static_assert(api::kRowCount <= kNoApi);
 constexpr std::size_t kMostFunctions = 1000;  // libc has fewer that matter; a damaged trace may have any number
 
 constexpr api::Row kNoCall{};
-
-/// The name a program writes: without the suffix for its default stream and the version.
-std::string_view base_of(std::string_view symbol) {
-  if (symbol.ends_with("_ptds") || symbol.ends_with("_ptsz")) symbol.remove_suffix(5);
-  const std::size_t version = symbol.rfind("_v");
-  const bool has_one = version != std::string_view::npos && version + 2 < symbol.size() &&
-                       symbol.find_first_not_of("0123456789", version + 2) == std::string_view::npos;
-  return has_one ? symbol.substr(0, version) : symbol;
-}
 
 }  // namespace
 
@@ -106,7 +98,7 @@ void Places::add_foreign(std::uint16_t api, std::string_view symbol) {
   Foreign& added = place->second;
   added.symbol = symbol;
   added.row.symbol = added.symbol;
-  added.row.base = base_of(added.symbol);
+  added.row.base = report::written_name(added.symbol);
 }
 
 const api::Row& Places::row_of(std::uint16_t api) const {

@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "report/common/call_name.h"
 #include "report/text.h"
 
 namespace streamsan::report {
@@ -12,19 +13,6 @@ namespace {
 
 /// As many as count in the judge's own fingerprint.
 constexpr std::size_t kFrames = 8;
-
-/// Without what differs between versions of CUDA and default streams: "cuMemcpyHtoDAsync_v2_ptsz".
-std::string_view base_api(std::string_view api) {
-  for (std::string_view suffix : {"_ptsz", "_ptds"}) {
-    if (api.ends_with(suffix)) api.remove_suffix(suffix.size());
-  }
-  const std::size_t version = api.rfind("_v");
-  if (version != std::string_view::npos && version + 2 < api.size() &&
-      api.find_first_not_of("0123456789", version + 2) == std::string_view::npos) {
-    api = api.substr(0, version);
-  }
-  return api;
-}
 
 void add(Fingerprint& print, const std::vector<Frame>& stack) {
   std::size_t used = 0;
@@ -38,7 +26,7 @@ void add(Fingerprint& print, const std::vector<Frame>& stack) {
 
 std::string side(std::string_view api, std::string_view kernel, const std::vector<Frame>& stack) {
   Fingerprint print;
-  print.add(base_api(api));
+  print.add(written_name(api));  // the same with another version of CUDA, or other default streams
   print.add(kernel);
   add(print, stack);
   return print.text();

@@ -57,7 +57,8 @@ class Ways {
   /// What can be reached from the begin, `holds` not passed. From the head of a loop around `holds` there is no way out
   /// before the first round.
   [[nodiscard]] Blocks around(const Blocks& holds) const {
-    const Blocks before = leading_to(holds), behind = reached(holds);
+    const auto inside = [this](std::size_t from, std::size_t) { return !ends_[from]; };
+    const Blocks before = ir::leading_to(function_, holds, inside), behind = reached(holds);
     const auto next = [&](std::size_t from, std::size_t to) {
       const bool in_loop = function_.blocks[from].loop_head && behind[from] && before[from];
       return !ends_[from] && !holds[to] && (!in_loop || before[to]);
@@ -82,19 +83,6 @@ class Ways {
   void go_on(std::size_t block, std::vector<std::size_t>& to) const {
     if (ends_[block]) return;
     for (const ir::BlockId successor : function_.blocks[block].successors) to.push_back(ir::at(successor));
-  }
-
-  /// What leads to one of `targets`, and they themselves.
-  [[nodiscard]] Blocks leading_to(Blocks targets) const {
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (std::size_t i = ends_.size(); i-- > 0;) {
-        if (targets[i] || ends_[i]) continue;
-        for (const ir::BlockId to : function_.blocks[i].successors)
-          if (!targets[i] && targets[static_cast<std::size_t>(to)]) targets[i] = changed = true;
-      }
-    }
-    return targets;
   }
 
   const ir::Function& function_;

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "analyzer/ir/hidden.h"
+#include "report/common/call_name.h"
 
 namespace streamsan::analyzer::wording {
 namespace {
@@ -120,18 +121,12 @@ std::string what(const Action& action) {
   if (is_host(action)) {
     return "the host";
   }
-  std::string words = action.what;
+  const std::string_view words = action.what;
   if (words.starts_with("kernel ")) {
-    return words;
+    return action.what;
   }
   const std::size_t end = std::min(words.find(' '), words.size());
-  for (std::string_view suffix : {"_ptsz", "_ptds", "_v2", "_v3", "_v4"}) {
-    if (std::string_view(words).substr(0, end).ends_with(suffix)) {
-      words.erase(end - suffix.size(), suffix.size());
-      break;
-    }
-  }
-  return words;
+  return std::string(report::written_name(words.substr(0, end))) + std::string(words.substr(end));
 }
 
 std::string may_do(ir::Mode mode) {

@@ -16,18 +16,10 @@
 namespace streamsan::analyzer::ir {
 namespace {
 
-bool goes_through_pointer(const Function& function, PlaceId place) {
-  for (; place != kNoPlace; place = function[place].base) {
-    const Place& part = function[place];
-    if (part.kind == Place::Kind::Deref) return true;
-    if (part.kind == Place::Kind::Index && function[part.base].type == TypeKind::Pointer) return true;
-  }
-  return false;
-}
-
 /// Other code may reach it, perhaps by another name.
 bool is_open(const Function& function, PlaceId place) {
-  return !is_own(function[root(function, place).place]) || goes_through_pointer(function, place);
+  const Root variable = root(function, place);
+  return !is_own(function[variable.place]) || variable.through_pointer;
 }
 
 /// The name says that it is somewhere behind a pointer or a reference, but not in which field of what.

@@ -89,21 +89,6 @@ std::optional<Capture> only_capture(const Function& function) {
   return std::nullopt;
 }
 
-/// The blocks from whose end a way leads to `block`.
-std::vector<bool> leading_to(const Function& function, std::size_t block) {
-  std::vector<bool> result(function.blocks.size());
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (std::size_t from = result.size(); from-- > 0;) {
-      const bool leads = std::ranges::any_of(function.blocks[from].successors,
-                                             [&](BlockId to) { return at(to) == block || result[at(to)]; });
-      changed = changed || leads != result[from];
-      result[from] = leads;
-    }
-  }
-  return result;
-}
-
 /// What happens on the ways to a launch.
 class Ways {
  public:
@@ -144,7 +129,8 @@ class Ways {
   /// On all ways from one to the other.
   template <typename Visit>
   void between(const Position& from, const Position& to, Visit visit) const {
-    const std::vector<bool> behind = reached_behind(function_, from.block), before = leading_to(function_, to.block);
+    const std::vector<bool> behind = reached_behind(function_, from.block),
+                            before = leading_before(function_, to.block);
     for (std::size_t block = 0; block < function_.blocks.size(); ++block) {
       if ((!behind[block] && block != from.block) || (!before[block] && block != to.block)) continue;
       for (std::size_t i = 0; i < function_.blocks[block].ops.size(); ++i)

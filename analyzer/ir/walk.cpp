@@ -12,16 +12,33 @@ namespace streamsan::analyzer::ir {
 Root root(const Function& function, PlaceId path) {
   Root root{path, false};
   while (function[root.place].base != kNoPlace) {
-    root.through_pointer = root.through_pointer || function[root.place].kind == Place::Kind::Deref;
-    root.place = function[root.place].base;
+    const Place& part = function[root.place];
+    const bool element = part.kind == Place::Kind::Index && function[part.base].type == TypeKind::Pointer;
+    root.through_pointer = root.through_pointer || part.kind == Place::Kind::Deref || element;
+    root.place = part.base;
   }
   return root;
 }
 
+namespace {
+
+bool any_way(std::size_t /*from*/, std::size_t /*to*/) { return true; }
+
+}  // namespace
+
 std::vector<bool> reached_behind(const Function& function, std::size_t block) {
   std::vector<std::size_t> from;
   for (const BlockId to : function.blocks[block].successors) from.push_back(at(to));
-  return reached(function, std::move(from), [](std::size_t, std::size_t) { return true; });
+  return reached(function, std::move(from), any_way);
+}
+
+std::vector<bool> leading_before(const Function& function, std::size_t block) {
+  std::vector<bool> before(function.blocks.size());
+  before[block] = true;
+  before = leading_to(function, std::move(before), any_way);
+  // What leads to it is the same whether it counts itself; whether it leads to itself its successors say.
+  before[block] = std::ranges::any_of(function.blocks[block].successors, [&](BlockId to) { return before[at(to)]; });
+  return before;
 }
 
 bool always_runs(const Function& function, std::size_t block, std::size_t op) {
@@ -33,19 +50,12 @@ bool always_runs(const Function& function, std::size_t block, std::size_t op) {
     for (const Op& other : function.blocks[i].ops) holds[i] = holds[i] || other.origin == wanted.origin;
   if (holds[0]) return true;
 
-  const auto any = [](std::size_t, std::size_t) { return true; };
   std::vector<std::size_t> behind_it;
   for (std::size_t i = 0; i < count; ++i)
     if (holds[i])
       for (const BlockId to : function.blocks[i].successors) behind_it.push_back(static_cast<std::size_t>(to));
-  const std::vector<bool> behind = reached(function, behind_it, any);
-  std::vector<bool> before = holds;
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (std::size_t i = count; i-- > 0;)
-      for (const BlockId to : function.blocks[i].successors)
-        if (!before[i] && before[static_cast<std::size_t>(to)]) before[i] = changed = true;
-  }
+  const std::vector<bool> behind = reached(function, behind_it, any_way);
+  const std::vector<bool> before = leading_to(function, holds, any_way);
   // A loop around it is not left before its first round.
   const auto into_loops = [&](std::size_t from, std::size_t to) {
     return !holds[to] && (!function.blocks[from].loop_head || !behind[from] || before[to]);

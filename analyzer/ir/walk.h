@@ -58,6 +58,23 @@ std::vector<bool> reached(const Function& function, std::vector<std::size_t> fro
 /// Those behind the end of `block`: it is one of them in a loop only.
 std::vector<bool> reached_behind(const Function& function, std::size_t block);
 
+/// The other direction: the blocks that ways to one of `targets` come through, these included.
+template <typename Next>
+std::vector<bool> leading_to(const Function& function, std::vector<bool> targets, Next next) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t block = targets.size(); block-- > 0;) {
+      if (targets[block]) continue;
+      for (const BlockId to : function.blocks[block].successors)
+        if (targets[at(to)] && next(block, at(to))) targets[block] = changed = true;
+    }
+  }
+  return targets;
+}
+
+/// Those before the begin of `block`: it is one of them in a loop only.
+std::vector<bool> leading_before(const Function& function, std::size_t block);
+
 /// The block is no choice of the function: no way through it that does other work, or that goes on behind the block,
 /// leaves out all blocks that hold a copy of its op number `op`. A loop is taken to run at least once; leaving early
 /// without work, as after an error, is no way.

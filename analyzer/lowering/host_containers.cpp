@@ -25,6 +25,7 @@
 #include "analyzer/lowering/host_tensors.h"
 #include "analyzer/lowering/host_unit.h"
 #include "analyzer/lowering/host_values.h"
+#include "analyzer/lowering/type_parts.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
 
@@ -45,10 +46,7 @@ bool plain(Symbols& symbols, clang::QualType type) {
   if (of == TypeKind::Other || of == TypeKind::Integer) return true;
   const clang::CXXRecordDecl* record = Symbols::record(type);
   if (of != TypeKind::Object || record == nullptr || !record->hasDefinition()) return false;
-  llvm::SmallVector<clang::QualType, 8> parts;
-  for (const clang::CXXBaseSpecifier& base : record->bases()) parts.push_back(base.getType());
-  for (const clang::FieldDecl* field : record->fields()) parts.push_back(field->getType());
-  return std::ranges::all_of(parts, [&](const clang::QualType part) { return plain(symbols, part); });
+  return !any_part(*record, [&](clang::QualType part) { return !plain(symbols, part); });
 }
 
 /// A buffer of no bytes: RMM asks its resource for nothing, and gives nothing back.

@@ -23,6 +23,7 @@
 #include "analyzer/lowering/host_unit.h"
 #include "analyzer/lowering/host_values.h"
 #include "analyzer/lowering/programmatic.h"
+#include "analyzer/lowering/type_parts.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
@@ -55,8 +56,7 @@ bool holds_integer(clang::QualType type) {
   const clang::CXXRecordDecl* record = Symbols::record(type);
   if (record == nullptr || !record->hasDefinition()) return false;
   const auto any = [](clang::QualType of) { return of->isIntegralOrEnumerationType() || holds_integer(of); };
-  return llvm::any_of(record->fields(), [&](const clang::FieldDecl* field) { return any(field->getType()); }) ||
-         llvm::any_of(record->bases(), [&](const clang::CXXBaseSpecifier& base) { return any(base.getType()); });
+  return any_part(*record, any);
 }
 
 /// The kernel that a pointer to a function names.

@@ -15,10 +15,8 @@
 // parallel region does is what one of its threads does.
 #include "analyzer/lowering/host_scan.h"
 
-#include <algorithm>
-
 #include "analyzer/lowering/host_expressions.h"
-
+#include "analyzer/lowering/type_parts.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/StmtCXX.h"
@@ -69,10 +67,7 @@ Scan::Scan(const clang::FunctionDecl& function) {
   if (function.isInvalidDecl()) incomplete = "the declaration has errors";
   if (const auto* destructor = llvm::dyn_cast<clang::CXXDestructorDecl>(&function)) {
     const clang::CXXRecordDecl& record = *destructor->getParent();
-    const auto broken = [](const auto& part) { return lacks_destructor(part.getType()); };
-    if (std::ranges::any_of(record.bases(), broken) ||
-        std::ranges::any_of(record.fields(), [&](const auto* field) { return broken(*field); }))
-      incomplete = "a member's class has errors";
+    if (any_part(record, lacks_destructor)) incomplete = "a member's class has errors";
   }
   if (const auto* constructor = llvm::dyn_cast<clang::CXXConstructorDecl>(&function)) {
     for (const clang::CXXCtorInitializer* initializer : constructor->inits()) {

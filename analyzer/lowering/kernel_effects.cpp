@@ -16,12 +16,12 @@
 // __CUDA_ARCH__` is seen as the host sees it.
 #include "analyzer/lowering/kernel_effects.h"
 
-#include <algorithm>
 #include <limits>
 #include <tuple>
 
 #include "analyzer/lowering/device_function.h"
 #include "analyzer/lowering/device_limits.h"
+#include "analyzer/lowering/type_parts.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
 #include "clang/AST/DeclCXX.h"
@@ -37,11 +37,7 @@ bool holds_pointer(clang::QualType type, unsigned deep = 0) {
   if (const auto* array = type->getAsArrayTypeUnsafe()) return holds_pointer(array->getElementType(), deep);
   const auto* record = type->getAsCXXRecordDecl();
   if (record == nullptr || !record->hasDefinition() || deep == kDeepestClass) return record != nullptr;
-  const auto of_base = [&](const clang::CXXBaseSpecifier& base) { return holds_pointer(base.getType(), deep + 1); };
-  const auto of_field = [&](const clang::FieldDecl* field) { return holds_pointer(field->getType(), deep + 1); };
-  const clang::CXXRecordDecl& definition = *record->getDefinition();
-  return std::any_of(definition.bases_begin(), definition.bases_end(), of_base) ||
-         std::any_of(definition.field_begin(), definition.field_end(), of_field);
+  return any_part(*record, [&](clang::QualType of) { return holds_pointer(of, deep + 1); });
 }
 
 /// All that can be said without a body.

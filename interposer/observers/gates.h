@@ -28,8 +28,8 @@ constexpr bool needs_code(const api::Row& row) {
     case api::EffectKind::LaunchList:
     case api::EffectKind::Later:  // not modelled: some launch kernels
       return true;
-    case api::EffectKind::StreamAction:  // the launches of old, and uploads; not writes, for which a kernel may wait
-      return row.group == "Launch" || row.group == "Graph";
+    case api::EffectKind::StreamAction:
+      return row.effect.runs_code;  // not writes, for which a kernel may wait
     default:
       return false;
   }

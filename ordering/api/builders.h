@@ -238,6 +238,10 @@ constexpr Effect host_function(Position stream) {
   return {.kind = EffectKind::HostFunction, .stream = stream, .point = RecordPoint::Begin};
 }
 constexpr Effect stream_action(Position stream) { return {.kind = EffectKind::StreamAction, .stream = stream}; }
+/// A launch whose arguments are not seen, or what makes one ready.
+constexpr Effect code_action(Position stream) {
+  return {.kind = EffectKind::StreamAction, .stream = stream, .runs_code = true};
+}
 constexpr Effect prefetch(Position stream) {
   return {.kind = EffectKind::StreamAction, .stream = stream, .prefetch = true};
 }

@@ -158,6 +158,7 @@ struct Effect {
   bool semaphores = false;      ///< StreamAction, StreamJoinsAll: signals, or waits for, external semaphores
   bool green = false;           ///< ContextRecord, ContextWait: of a CUgreenCtx
   bool prefetch = false;        ///< StreamAction: it only moves what everybody may touch as before
+  bool runs_code = false;       ///< StreamAction: it launches a kernel, or uploads a graph, which may have kernels
   bool given_pool = false;      ///< AllocAsync: of a pool that is given, which may be another device's
   bool managed = false;         ///< GlobalLookup: the variable is a __managed__ one; else the driver must be asked
   bool makes_kernel = false;    ///< FunctionLookup: a CUkernel; else a CUfunction

@@ -11,10 +11,7 @@ namespace {
 class Devices : public ModelTest {
  protected:
   Address memory_of(std::optional<ContextId> device, MemoryKind kind = MemoryKind::Device) {
-    const Address base = next_address;
-    next_address += kMemory * 2;
-    model.allocate(call(), {base, base + kMemory}, kind, device);
-    return base;
+    return memory(kind, device);
   }
   StreamId there(StreamKind kind = StreamKind::Blocking) { return model.create_stream(kOtherContext, kind); }
   StreamId legacy_there() { return model.legacy_stream(kOtherContext); }

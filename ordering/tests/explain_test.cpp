@@ -108,31 +108,25 @@ class ExplainedRing : public Explained {
     at(kReads);
     read(t, slots[slot]);
   }
+  /// Each turn records before its work, and the third waits for the first.
+  void expect_recorded_too_early() {
+    for (int turn = 0; turn < 3; ++turn) {
+      wait_for(turn % 2);
+      fill(turn % 2);
+      record(turn % 2);
+      use(turn % 2);
+    }
+    const Explanation why = explanation();
+    EXPECT_EQ(why.nearest, NearestEdge::EventRecordedTooEarly);
+    EXPECT_EQ(why.event, used[0]);
+  }
 };
 
-TEST_F(ExplainedRing, RecordedBeforeTheWork) {
-  for (int turn = 0; turn < 3; ++turn) {
-    wait_for(turn % 2);
-    fill(turn % 2);
-    record(turn % 2);
-    use(turn % 2);
-  }
-  const Explanation why = explanation();
-  EXPECT_EQ(why.nearest, NearestEdge::EventRecordedTooEarly);
-  EXPECT_EQ(why.event, used[0]);
-}
+TEST_F(ExplainedRing, RecordedBeforeTheWork) { expect_recorded_too_early(); }
 
 TEST_F(ExplainedRing, RecordedBeforeTheWorkBehindOtherWork) {
   read(t, a + 3072);
-  for (int turn = 0; turn < 3; ++turn) {
-    wait_for(turn % 2);
-    fill(turn % 2);
-    record(turn % 2);
-    use(turn % 2);
-  }
-  const Explanation why = explanation();
-  EXPECT_EQ(why.nearest, NearestEdge::EventRecordedTooEarly);
-  EXPECT_EQ(why.event, used[0]);
+  expect_recorded_too_early();
 }
 
 TEST_F(ExplainedRing, TheOtherSlotWaitedFor) {

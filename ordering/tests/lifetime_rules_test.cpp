@@ -13,12 +13,6 @@ class AfterFree : public ModelTest {
   StreamId s = non_blocking();
   StreamId t = non_blocking();
 
-  Address async_memory(StreamId stream) {
-    const Address base = next_address;
-    next_address += kMemory * 2;
-    model.allocate_async(call(), stream, {base, base + kMemory});
-    return base;
-  }
   Address freed_async() {
     const Address a = async_memory(s);
     model.free_async(call(), s, a);

@@ -11,12 +11,6 @@ class Memory : public ModelTest {
   StreamId s = non_blocking();
   StreamId t = non_blocking();
 
-  Address async_memory(StreamId stream) {
-    const Address base = next_address;
-    next_address += kMemory * 2;
-    model.allocate_async(call(), stream, {base, base + kMemory});
-    return base;
-  }
   void free_async(StreamId stream, Address base) { model.free_async(call(), stream, base); }
 };
 

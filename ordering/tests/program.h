@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -39,11 +40,21 @@ class ModelTest : public ::testing::Test {
   StreamId blocking() { return model.create_stream(kContext, StreamKind::Blocking); }
   StreamId legacy() { return model.legacy_stream(kContext); }
 
-  Address memory(MemoryKind kind = MemoryKind::Device) {
+  Address memory(MemoryKind kind = MemoryKind::Device, std::optional<ContextId> device = std::nullopt) {
+    const Range range = fresh_range();
+    model.allocate(call(), range, kind, device);
+    return range.begin;
+  }
+  Address async_memory(StreamId stream) {
+    const Range range = fresh_range();
+    model.allocate_async(call(), stream, range);
+    return range.begin;
+  }
+  /// Addresses that nobody has had.
+  Range fresh_range() {
     const Address base = next_address;
     next_address += kMemory * 2;
-    model.allocate(call(), {base, base + kMemory}, kind);
-    return base;
+    return {base, base + kMemory};
   }
   static Footprint bytes(Address base, Bytes width = kAccess) { return {base, width, width, 1}; }
   static Footprint array(Bytes width = kAccess) { return {0, width, width, 1}; }

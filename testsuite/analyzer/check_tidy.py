@@ -16,9 +16,11 @@ update_checks.py writes the words.
 
 A file without expectations must be silent. Silence proves nothing where nothing was looked at: the tool must say that
 it analysed functions, and all that it has seen. NOT-ANALYSED: N allows for N functions that it knowingly leaves out.
+No comment of a file may still begin with TO WRITE, as scripts/new-check leaves it.
 
     --fix            SOURCE, repaired by --fix, has the CHECK-FIXES lines in this order, and is then silent
     --suffix=NAME    the expectations are CHECK-MESSAGES-NAME, CHECK-NOTES-NAME and CHECK-FIXES-NAME
+                     A word like these that no RUN line asks for, as CHECK-FIXES-NEXT, is an error
     -- -DFIXED       the repaired twin in the same file: no expectations, unless a suffix is given
 """
 import os
@@ -48,8 +50,11 @@ class Expectations:
         self.warnings, self.notes, self.fixes, self.options, self.fires = [], [], [], [], []
         self.not_analysed = 0
         with open(source, encoding="utf-8") as text:
-            for number, line in enumerate(text, 1):
-                self.read(number, line, suffix, none)
+            lines = text.readlines()
+        self.unwritten = [line.strip() for line in lines if line.startswith("// TO WRITE:")]
+        self.suffixes = {"", suffix, *re.findall(r"--suffix=(\w+)", "".join(lines))}
+        for number, line in enumerate(lines, 1):
+            self.read(number, line, suffix, none)
         if self.fires and self.warnings:
             sys.exit("check_tidy: FIRES and CHECK-MESSAGES in one file: the words are either settled or not")
 
@@ -58,14 +63,15 @@ class Expectations:
             self.options.append(found[1])
         if found := re.search(r"//\s*NOT-ANALYSED:\s*(\d+)", line):
             self.not_analysed = int(found[1])
-        if none:
-            return
-        if found := re.search(r"//\s*FIRES:\s*(\S+)", line):
+        if (found := re.search(r"//\s*FIRES:\s*(\S+)", line)) and not none:
             self.fires.append((number, found[1]))
-        if not (found := re.search(r"//\s*CHECK-(MESSAGES|NOTES|FIXES)(?:-(\w+))?:\s?(.*)", line)):
+        if not (word := re.search(r"//\s*(CHECK-[\w-]*:?)", line)):
             return
+        found = re.search(r"//\s*CHECK-(MESSAGES|NOTES|FIXES)(?:-(\w+))?:\s?(.*)", line)
+        if not found or (found[2] or "") not in self.suffixes:
+            sys.exit(f"check_tidy: line {number}: nothing looks at {word[1]}")
         kind, named, text = found[1], found[2] or "", found[3].strip()
-        if named != suffix:
+        if none or named != suffix:
             return
         text = re.sub(r"\[\[@LINE([+-]\d+)?\]\]", lambda m: str(number + int(m[1] or 0)), text)
         {"MESSAGES": self.warnings, "NOTES": self.notes, "FIXES": self.fixes}[kind].append(text)
@@ -171,6 +177,8 @@ def main():
     suffix = next((o.split("=", 1)[1] for o in options if o.startswith("--suffix=")), "")
     fix = "--fix" in options
     expected = Expectations(source, suffix, none="-DFIXED" in flags and not suffix)
+    if expected.unwritten:
+        sys.exit(f"check_tidy: {expected.unwritten[0]}")
     options = [o for o in options if o != "--fix" and not o.startswith("--suffix=")] + settings_of(expected)
 
     run = Run(tidy, checks, source, options, flags)

@@ -113,7 +113,18 @@ class CheckTidy(OnAStandIn):
     def test_suffix(self):
         expected = self.EXPECTED.replace("MESSAGES", "MESSAGES-TWO")
         self.passes(self.SAID + expected, "--suffix=TWO")
-        self.fails("unexpected warning", self.SAID + expected)
+        self.fails("unexpected warning", "// RUN: %check id %s --suffix=TWO\n" + self.SAID + expected)
+
+    def test_a_file_that_says_not_what_it_shows(self):
+        self.fails("TO WRITE: one sentence", "// TO WRITE: one sentence\n" + self.SAID + self.EXPECTED)
+
+    def test_words_that_nothing_looks_at(self):
+        self.fails("nothing looks at CHECK-MESSAGES-TWO:", self.SAID + self.EXPECTED.replace("MESSAGES", "MESSAGES-TWO"))
+        silent_twin = ("--", "-DFIXED")
+        for word in ("CHECK-FIXES-NEXT:", "CHECK-NOT:", "CHECK-MESSAGE:", "CHECK-NOTES"):
+            self.fails(f"nothing looks at {word}", f"x;\n// {word} text\n")
+            self.fails(f"nothing looks at {word}", f"x;\n// {word} text\n", *silent_twin)
+        self.passes("x;\n// CHECKED: text that CHECK-NOT is in\n")
 
     def test_fires(self):
         marked = "x; // FIRES: id // SAYS warning: any words [streamsan-id]\n"

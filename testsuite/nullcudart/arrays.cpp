@@ -37,6 +37,14 @@ CUDA_ARRAY3D_DESCRIPTOR descriptor_of(const cudaChannelFormatDesc& is, cudaExten
           .Flags = flags};
 }
 
+/// What the two forms of memory with an address have in common: where it is, and what its elements are.
+template <class Driver, class Runtime>
+void tell_elements(Driver& out, const Runtime& is) {
+  out.devPtr = reinterpret_cast<CUdeviceptr>(is.devPtr);
+  out.format = format_of(is.desc);
+  out.numChannels = channels_of(is.desc);
+}
+
 CUDA_RESOURCE_DESC resource_of(const cudaResourceDesc& is) {
   CUDA_RESOURCE_DESC out{};
   switch (is.resType) {
@@ -46,16 +54,12 @@ CUDA_RESOURCE_DESC resource_of(const cudaResourceDesc& is) {
       break;
     case cudaResourceTypeLinear:
       out.resType = CU_RESOURCE_TYPE_LINEAR;
-      out.res.linear.devPtr = reinterpret_cast<CUdeviceptr>(is.res.linear.devPtr);
-      out.res.linear.format = format_of(is.res.linear.desc);
-      out.res.linear.numChannels = channels_of(is.res.linear.desc);
+      tell_elements(out.res.linear, is.res.linear);
       out.res.linear.sizeInBytes = is.res.linear.sizeInBytes;
       break;
     case cudaResourceTypePitch2D:
       out.resType = CU_RESOURCE_TYPE_PITCH2D;
-      out.res.pitch2D.devPtr = reinterpret_cast<CUdeviceptr>(is.res.pitch2D.devPtr);
-      out.res.pitch2D.format = format_of(is.res.pitch2D.desc);
-      out.res.pitch2D.numChannels = channels_of(is.res.pitch2D.desc);
+      tell_elements(out.res.pitch2D, is.res.pitch2D);
       out.res.pitch2D.width = is.res.pitch2D.width;
       out.res.pitch2D.height = is.res.pitch2D.height;
       out.res.pitch2D.pitchInBytes = is.res.pitch2D.pitchInBytes;

@@ -95,6 +95,11 @@ class Scaffold(unittest.TestCase):
         for check, group, summary in row.findall(self.text("analyzer/analysis/checks.def")):
             self.assertRegex(self.text("docs/checks/README.md"),
                              rf"\| \[{check}\]\({check}\.md\) \| {group} \| (yes|no) \| {re.escape(summary)} \|")
+        pages = self.run_script("testsuite/analyzer/pages/check_pages.py", str(self.tree),
+                                "testsuite/analyzer/pages/inputs/parrot")
+        left = re.findall(r"^check_pages: ([\w.-]+): is to be written: \w", pages.stdout, re.MULTILINE)
+        self.assertEqual({page: left.count(page) for page in left},
+                         {"checks.def": 3, "one-thing.md": 5, "two-things.md": 5, "three-things.md": 5})
         self.compile("analyzer/analysis/wording.cpp", "analyzer/analysis/wording_handles.cpp",
                      "analyzer/analysis/wording_advice.cpp", "analyzer/analysis/checks.cpp", flags=["-fsyntax-only"])
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loops of a control flow graph that is given by the successors of each block.
+// Ways and loops of a control flow graph that is given by the successors of each block, and where a path starts.
 #include "analyzer/ir/walk.h"
 
 #include <gtest/gtest.h>
@@ -43,6 +43,42 @@ TEST(Walk, WhatNothingLeadsToHasNone) {
   const Function dead = graph({{}, {1}});
   EXPECT_EQ(back_edges(dead), Edges{});
   EXPECT_EQ(blocks_in_loops(dead), (std::vector<bool>{false, true}));
+}
+
+TEST(Walk, TheTwoDirections) {
+  // 1 to 3 is a loop, 5 is beside the way from 0 to 4.
+  const Function function = graph({{1, 5}, {2, 4}, {3}, {1}, {}, {}});
+  EXPECT_EQ(reached_behind(function, 2), (std::vector<bool>{false, true, true, true, true, false}));
+  EXPECT_EQ(leading_before(function, 2), (std::vector<bool>{true, true, true, true, false, false}));
+  EXPECT_EQ(leading_before(function, 4), (std::vector<bool>{true, true, true, true, false, false}));
+  EXPECT_EQ(leading_before(function, 5), (std::vector<bool>{true, false, false, false, false, false}));
+}
+
+TEST(Walk, WhatLeadsToSeveralBlocksGoesOnlyWhereItMay) {
+  const Function diamond = graph({{1, 2}, {3}, {3}, {}});
+  const std::vector<bool> end{false, false, false, true};
+  EXPECT_EQ(leading_to(diamond, end, [](std::size_t from, std::size_t) { return from != 2; }),
+            (std::vector<bool>{true, true, false, true}));
+  EXPECT_EQ(leading_to(diamond, end, [](std::size_t from, std::size_t to) { return from != 0 || to != 1; }),
+            (std::vector<bool>{true, true, true, true}));
+  EXPECT_EQ(leading_to(diamond, end, [](std::size_t, std::size_t to) { return to != 3; }), end);
+}
+
+TEST(Root, APathThatAPointerLeadsIsNoPartOfTheVariable) {
+  Function function;
+  const auto add = [&](Place::Kind kind, TypeKind type, PlaceId base) {
+    function.places.push_back({.kind = kind, .type = type, .base = base});
+    return static_cast<PlaceId>(function.places.size() - 1);
+  };
+  const PlaceId pointer = add(Place::Kind::Local, TypeKind::Pointer, kNoPlace);
+  const PlaceId array = add(Place::Kind::Local, TypeKind::Other, kNoPlace);
+  for (const auto& [path, through] :
+       {std::pair(pointer, false), std::pair(add(Place::Kind::Deref, TypeKind::Other, pointer), true),
+        std::pair(add(Place::Kind::Index, TypeKind::Other, pointer), true),
+        std::pair(add(Place::Kind::Index, TypeKind::Pointer, array), false)}) {
+    EXPECT_EQ(root(function, path).through_pointer, through) << static_cast<int>(path);
+    EXPECT_EQ(root(function, path).place, path == pointer || through ? pointer : array);
+  }
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ Keeps docs/checks/ true. A page has blocks of these kinds:
 Each example is analysed as example.cu, with the check of its page on top of those that are on by default. A firing
 example must give its output, letter by letter; a silent one must give none, although all its functions were analysed.
 Every check of checks.def must have its page, with its id for a title, and its row in README.md, with its summary.
+Neither may have a line left of those that scripts/new-check begins with TO WRITE; what the prose says is not looked at.
 
     --update    writes what the tool says into the output blocks. Read it before you believe it.
                 `lit -Dupdate=1 build/testsuite/analyzer/pages/pages.test` does it with the flags of the test; what it
@@ -46,9 +47,14 @@ def analyse(tidy, flags, check, source):
     return said, ""
 
 
+def unwritten(text):
+    """Complaints about what stands where scripts/new-check has put it, to be replaced."""
+    return [f"is to be written: {line}" for line in re.findall(r"TO WRITE: (.*)$", text, re.MULTILINE)]
+
+
 def check_page(text, check, run):
     """Complaints about a page, and the page with the output that the tool gives."""
-    complaints, pieces, end = [], [], 0
+    complaints, pieces, end = unwritten(text), [], 0
     if not text.startswith(f"# streamsan-{check}\n"):
         complaints.append(f"the title is not 'streamsan-{check}'")
     kinds = [found[1] for found in block.finditer(text)]
@@ -82,7 +88,8 @@ def main():
     tidy = os.path.abspath(tidy)
     folder = os.path.join(root, "docs", "checks")
     with open(os.path.join(root, "analyzer", "analysis", "checks.def"), encoding="utf-8") as text:
-        checks = row.findall(text.read())
+        rows = text.read()
+    checks = row.findall(rows)
     with open(os.path.join(folder, "README.md"), encoding="utf-8") as text:
         table = text.read()
     if not checks:
@@ -94,6 +101,8 @@ def main():
         failures += 1
         print(f"check_pages: {page}: {what}")
 
+    for what in unwritten(rows):
+        complain("checks.def", what)
     strangers = {name for name in os.listdir(folder) if name.endswith(".md")} - {"README.md"}
     for check, group, summary in checks:
         page = f"{check}.md"

@@ -25,48 +25,38 @@ NodeParameters node_of(const CUDA_MEMCPY3D& shape) {
   return node;
 }
 
-NodeParameters node_of(const CUDA_MEMCPY2D& shape) {
-  return node_of(CUDA_MEMCPY3D{.srcXInBytes = shape.srcXInBytes,
-                               .srcY = shape.srcY,
-                               .srcMemoryType = shape.srcMemoryType,
-                               .srcHost = shape.srcHost,
-                               .srcDevice = shape.srcDevice,
-                               .srcArray = shape.srcArray,
-                               .srcPitch = shape.srcPitch,
-                               .dstXInBytes = shape.dstXInBytes,
-                               .dstY = shape.dstY,
-                               .dstMemoryType = shape.dstMemoryType,
-                               .dstHost = shape.dstHost,
-                               .dstDevice = shape.dstDevice,
-                               .dstArray = shape.dstArray,
-                               .dstPitch = shape.dstPitch,
-                               .WidthInBytes = shape.WidthInBytes,
-                               .Height = shape.Height,
-                               .Depth = 1});
+/// What all the structures have.
+template <class Shape>
+CUDA_MEMCPY3D sides_of(const Shape& shape) {
+  return {.srcXInBytes = shape.srcXInBytes,
+          .srcY = shape.srcY,
+          .srcMemoryType = shape.srcMemoryType,
+          .srcHost = shape.srcHost,
+          .srcDevice = shape.srcDevice,
+          .srcArray = shape.srcArray,
+          .srcPitch = shape.srcPitch,
+          .dstXInBytes = shape.dstXInBytes,
+          .dstY = shape.dstY,
+          .dstMemoryType = shape.dstMemoryType,
+          .dstHost = shape.dstHost,
+          .dstDevice = shape.dstDevice,
+          .dstArray = shape.dstArray,
+          .dstPitch = shape.dstPitch,
+          .WidthInBytes = shape.WidthInBytes,
+          .Height = shape.Height,
+          .Depth = 1};
 }
 
+NodeParameters node_of(const CUDA_MEMCPY2D& shape) { return node_of(sides_of(shape)); }
+
 NodeParameters node_of(const CUDA_MEMCPY3D_PEER& shape) {
-  return node_of(CUDA_MEMCPY3D{.srcXInBytes = shape.srcXInBytes,
-                               .srcY = shape.srcY,
-                               .srcZ = shape.srcZ,
-                               .srcMemoryType = shape.srcMemoryType,
-                               .srcHost = shape.srcHost,
-                               .srcDevice = shape.srcDevice,
-                               .srcArray = shape.srcArray,
-                               .srcPitch = shape.srcPitch,
-                               .srcHeight = shape.srcHeight,
-                               .dstXInBytes = shape.dstXInBytes,
-                               .dstY = shape.dstY,
-                               .dstZ = shape.dstZ,
-                               .dstMemoryType = shape.dstMemoryType,
-                               .dstHost = shape.dstHost,
-                               .dstDevice = shape.dstDevice,
-                               .dstArray = shape.dstArray,
-                               .dstPitch = shape.dstPitch,
-                               .dstHeight = shape.dstHeight,
-                               .WidthInBytes = shape.WidthInBytes,
-                               .Height = shape.Height,
-                               .Depth = shape.Depth});
+  CUDA_MEMCPY3D sides = sides_of(shape);
+  sides.srcZ = shape.srcZ;
+  sides.srcHeight = shape.srcHeight;
+  sides.dstZ = shape.dstZ;
+  sides.dstHeight = shape.dstHeight;
+  sides.Depth = shape.Depth;
+  return node_of(sides);
 }
 
 CUresult copy_later(Side destination, Side source, std::size_t bytes, CUstream stream) {

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What an object of a class is made of. Each question about it decides for itself what an array, a class without a
+// definition and a class in a class answer.
+#pragma once
+
+#include "clang/AST/DeclCXX.h"
+
+namespace streamsan::analyzer {
+
+/// `holds(type)` is true of the type of a base, or of a field. The class has a definition.
+template <typename Holds>
+bool any_part(const clang::CXXRecordDecl& record, Holds holds) {
+  const clang::CXXRecordDecl& definition = *record.getDefinition();
+  for (const clang::CXXBaseSpecifier& base : definition.bases())
+    if (holds(base.getType())) return true;
+  for (const clang::FieldDecl* field : definition.fields())
+    if (holds(field->getType())) return true;
+  return false;
+}
+
+}  // namespace streamsan::analyzer
