@@ -41,14 +41,7 @@ StreamPlace place_of(void* stream) {
 }
 
 Slot start(Kind kind, const StreamPlace& place, const void* frame) {
-  const std::uint32_t stack = capture_stack(frame);
-  Slot slot = reserve(0);
-  if (!slot) return slot;
-  slot.record->kind = kind;
-  slot.record->flags = place.flags;
-  slot.record->thread = thread_number();
-  slot.record->stack = stack;
-  return slot;
+  return start_record({.kind = kind, .flags = place.flags, .stack = capture_stack(frame)});
 }
 
 void write_block(Kind kind, std::uint64_t address, std::uint64_t bytes, const StreamPlace& place, const void* frame) {

@@ -132,13 +132,8 @@ class CallRecord {
   StreamArgument stream() const { return resolve_stream(arg<kEffect.stream>(), api::kRows[kRow].default_stream); }
 
   Slot start(trace::Kind kind, unsigned continuations = 0) const {
-    Slot slot = reserve(continuations);
-    if (!slot) return slot;
-    slot.record->kind = kind;
-    slot.record->api = static_cast<std::uint16_t>(kRow);
-    slot.record->thread = thread_number();
-    slot.record->stack = stack_;
-    return slot;
+    return start_record(
+        {.kind = kind, .api = static_cast<std::uint16_t>(kRow), .stack = stack_, .continuations = continuations});
   }
 
   Slot on_stream(trace::Kind kind, StreamArgument at, unsigned continuations = 0) const {

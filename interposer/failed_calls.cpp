@@ -20,13 +20,8 @@ void write_failed_call(const FailedCall& call, const void* frame) {
   StreamArgument at{};
   if (call.in_stream) at = known_stream(call.stream, api::kRows[call.api].default_stream);
   const std::uint32_t stack = capture_stack(frame);
-  Slot slot = reserve(0);
+  Slot slot = start_record({.kind = trace::Kind::CallFailed, .api = call.api, .flags = at.flags, .stack = stack});
   if (!slot) return;
-  slot.record->kind = trace::Kind::CallFailed;
-  slot.record->api = call.api;
-  slot.record->flags = at.flags;
-  slot.record->thread = thread_number();
-  slot.record->stack = stack;
   auto& w = slot.record->as<trace::Kind::CallFailed>();
   w.stream = at.handle;
   w.context = at.context ? at.context : current_context();

@@ -24,12 +24,10 @@ void define_memory(const trace::Piece& piece) {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   if (!address_range(static_cast<std::uint64_t>(piece.offset), begin, end)) return;
-  Slot slot = reserve(0);
+  Slot slot = start_record({.kind = trace::Kind::Alloc,
+                            .api = static_cast<std::uint16_t>(api::Index::cuModuleGetGlobal_v2),
+                            .flags = trace::kVariable});
   if (!slot) return;
-  slot.record->kind = trace::Kind::Alloc;
-  slot.record->api = static_cast<std::uint16_t>(api::Index::cuModuleGetGlobal_v2);
-  slot.record->flags = trace::kVariable;
-  slot.record->thread = thread_number();
   auto& w = slot.record->as<trace::Kind::Alloc>();
   w.address = begin;
   w.bytes = end - begin;
@@ -44,10 +42,8 @@ void write_pieces(std::uint32_t id, const PieceList& list, bool incomplete) {
     const std::size_t left = list.count - first;
     const std::size_t count = left < trace::kMostPiecesPerRecord ? left : trace::kMostPiecesPerRecord;
     const std::size_t words = count * trace::kPieceWords;
-    Slot slot = reserve(static_cast<unsigned>((words + trace::kContinuationWords - 1) / trace::kContinuationWords));
+    Slot slot = start_record({.kind = trace::Kind::Footprint, .continuations = continuations_of_words(words)});
     if (!slot) return;
-    slot.record->kind = trace::Kind::Footprint;
-    slot.record->thread = thread_number();
     slot.record->as<trace::Kind::Footprint>().id = id;
     slot.record->as<trace::Kind::Footprint>().pieces = count;
     slot.record->as<trace::Kind::Footprint>().footprint_flags = incomplete ? std::uint64_t{trace::kIncomplete} : 0;

@@ -105,10 +105,8 @@ class Image {
 };
 
 Slot Image::start(std::uint64_t node, NodeKind what, unsigned continuations) {
-  Slot slot = reserve(continuations);
+  Slot slot = start_record({.kind = trace::Kind::GraphNode, .continuations = continuations});
   if (!slot) return slot;
-  slot.record->kind = trace::Kind::GraphNode;
-  slot.record->thread = thread_number();
   auto& w = slot.record->as<trace::Kind::GraphNode>();
   w.image = number;
   w.node = node;
@@ -289,10 +287,8 @@ bool Image::edges(CUgraph graph) {
   for (std::size_t first = 0; first < count;) {
     const std::size_t some = std::min(count - first, trace::kMostEdgesPerRecord);
     const Slot slot =
-        reserve(static_cast<unsigned>((2 * some + trace::kContinuationWords - 1) / trace::kContinuationWords));
+        start_record({.kind = trace::Kind::GraphEdges, .continuations = continuations_of_words(2 * some)});
     if (!slot) return false;
-    slot.record->kind = trace::Kind::GraphEdges;
-    slot.record->thread = thread_number();
     auto& w = slot.record->as<trace::Kind::GraphEdges>();
     w.image = number;
     w.edges = some;
@@ -327,12 +323,8 @@ CUgraph graph_in(CUgraphNode node) {
 }
 
 void write_made(std::uint64_t node, std::uint64_t like, std::uint16_t api, std::uint32_t stack) {
-  Slot slot = reserve(0);
+  Slot slot = start_record({.kind = trace::Kind::NodeMade, .api = api, .stack = stack});
   if (!slot) return;
-  slot.record->kind = trace::Kind::NodeMade;
-  slot.record->api = api;
-  slot.record->thread = thread_number();
-  slot.record->stack = stack;
   auto& w = slot.record->as<trace::Kind::NodeMade>();
   w.node = node;
   w.like = like;

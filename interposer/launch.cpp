@@ -119,10 +119,8 @@ void Launch::write_arguments() const {
   const std::size_t bytes = function_->bytes;
   const std::size_t words = trace::kExtentWords + (bytes + 7) / 8;
   static_assert(trace::kExtentWords + kMostArgumentBytes / 8 <= trace::kMaxContinuations * trace::kContinuationWords);
-  Slot slot = reserve(static_cast<unsigned>((words + trace::kContinuationWords - 1) / trace::kContinuationWords));
+  Slot slot = start_record({.kind = trace::Kind::Arguments, .continuations = continuations_of_words(words)});
   if (!slot) return;
-  slot.record->kind = trace::Kind::Arguments;
-  slot.record->thread = thread_number();
   auto& w = slot.record->as<trace::Kind::Arguments>();
   w.hash = hash_;
   w.function = function_->id;
@@ -141,8 +139,7 @@ void Launch::write_arguments() const {
 }
 
 STREAMSAN_HOT_CODE unsigned Launch::continuations(const LaunchKnowledge& known) const {
-  const unsigned words = arguments_.count() + (known.footprint ? 1 : 0);
-  return (words + trace::kContinuationWords - 1) / trace::kContinuationWords;
+  return continuations_of_words(arguments_.count() + (known.footprint ? 1 : 0));
 }
 
 STREAMSAN_HOT_CODE void Launch::fill(trace::Record& record, const LaunchKnowledge& known) const {
@@ -185,28 +182,22 @@ STREAMSAN_HOT_CODE Slot Launch::after(bool succeeded, const void* frame) {
   if (!measuring_ && function_) known = known_of(subject_);
   if (known.first) write_arguments();
   stack_ = capture_stack(frame);
-  Slot slot = reserve(continuations(known));
+  Slot slot = start_record(
+      {.kind = trace::Kind::Launch, .api = call_.api, .stack = stack_, .continuations = continuations(known)});
   if (!slot) return slot;
-  trace::Record& record = *slot.record;
-  fill(record, known);
-  record.api = call_.api;
-  record.thread = thread_number();
-  record.stack = stack_;
+  fill(*slot.record, known);
   publish(slot);
   lend_from(arguments_.pointers(), arguments_.count(), call_.stream, slot.position);
   return slot;
 }
 
 void Launch::recorded_event(std::uint64_t event, std::uint64_t flags, std::uint16_t when) const {
-  Slot slot = reserve(0);
+  Slot slot = start_record({.kind = trace::Kind::EventRecord,
+                            .api = call_.api,
+                            .flags = static_cast<std::uint16_t>(call_.stream.flags | when),
+                            .stack = stack_});
   if (!slot) return;
-  trace::Record& record = *slot.record;
-  record.kind = trace::Kind::EventRecord;
-  record.api = call_.api;
-  record.flags = static_cast<std::uint16_t>(call_.stream.flags | when);
-  record.thread = thread_number();
-  record.stack = stack_;
-  auto& w = record.as<trace::Kind::EventRecord>();
+  auto& w = slot.record->as<trace::Kind::EventRecord>();
   w.stream = call_.stream.handle;
   w.context = call_.stream.context;
   w.event = event;

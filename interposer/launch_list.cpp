@@ -23,7 +23,7 @@ void write_barrier(List list, std::uint16_t api, std::uint32_t stack) {
     for (const CUDA_LAUNCH_PARAMS& one : list) {
       Slot slot = start_in_stream(kind, stream_of(one), api, stack);
       if (!slot) return;
-      if (object == 0) object = own_object(slot.position);
+      if (object == 0) object = unlike_address(slot.position);
       slot.record->as<trace::Kind::Signal>().object = object;
       publish(slot);
     }

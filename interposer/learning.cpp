@@ -235,10 +235,8 @@ void find_allocations(const LaunchSubject& subject, LaunchPointer* out) {
 /// Tells a later run what was measured. `earlier`: how often earlier runs have, if it was not measured now.
 void write_measured(std::uint64_t key, const LaunchSubject& subject, std::uint32_t footprint, unsigned earlier) {
   if (key == 0) return;
-  Slot slot = reserve(0);
+  Slot slot = start_record({.kind = trace::Kind::MeasuredLaunch});
   if (!slot) return;
-  slot.record->kind = trace::Kind::MeasuredLaunch;
-  slot.record->thread = thread_number();
   auto& w = slot.record->as<trace::Kind::MeasuredLaunch>();
   w.key = key;
   w.function = subject.function->id;

@@ -47,11 +47,8 @@ void write_mark(unsigned level, const char* name, std::size_t length) {
 
 void write_host_waits(HostWaitsState state, const void* frame) {
   const std::uint32_t stack = capture_stack(frame);
-  Slot slot = reserve(0);
+  Slot slot = start_record({.kind = Kind::HostWaits, .stack = stack});
   if (!slot) return;
-  slot.record->kind = Kind::HostWaits;
-  slot.record->thread = thread_number();
-  slot.record->stack = stack;
   slot.record->as<Kind::HostWaits>().state = state;
   publish(slot);
 }
@@ -87,10 +84,8 @@ int ask(char* path, std::size_t room) {
   const std::uint64_t number = g_questions.fetch_add(1, std::memory_order_relaxed) + 1;
   const int length = std::snprintf(path, room, "%s.answer.%llu", trace_path(), static_cast<unsigned long long>(number));
   if (length <= 0 || static_cast<std::size_t>(length) >= room) return 0;
-  Slot slot = reserve(0);
+  Slot slot = start_record({.kind = Kind::Ask});
   if (!slot) return 0;
-  slot.record->kind = Kind::Ask;
-  slot.record->thread = thread_number();
   slot.record->as<Kind::Ask>().number = number;
   publish(slot);
   return 1;

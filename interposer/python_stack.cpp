@@ -300,13 +300,11 @@ void describe(std::uint32_t id, const PythonText& function, const PythonText& fi
   const auto cut = [](std::size_t bytes, std::size_t most) { return bytes < most ? bytes : most; };
   const std::size_t bytes =
       cut(function.bytes(), trace::kMostPythonFunction) + cut(file.bytes(), trace::kMostPythonFile);
-  const Slot slot = reserve(continuations_of(bytes));
+  const Slot slot = start_record({.kind = trace::Kind::PythonFrame, .continuations = continuations_of(bytes)});
   if (!slot) return;
   auto* payload = reinterpret_cast<char*>(slot.continuation());
   const std::size_t of_function = function.write(payload, trace::kMostPythonFunction, false);
   const std::size_t of_file = file.write(payload + of_function, trace::kMostPythonFile, true);
-  slot.record->kind = trace::Kind::PythonFrame;
-  slot.record->thread = thread_number();
   auto& w = slot.record->as<trace::Kind::PythonFrame>();
   w.id = id;
   w.line = line;

@@ -13,7 +13,7 @@ namespace streamsan::recorder {
 namespace {
 
 std::uint64_t object_of(CUexternalSemaphore semaphore, std::uint64_t value) {
-  return own_object(mix_bits(mix_bits(reinterpret_cast<std::uint64_t>(semaphore)) ^ value));
+  return unlike_address(mix_bits(mix_bits(reinterpret_cast<std::uint64_t>(semaphore)) ^ value));
 }
 
 template <class Values>

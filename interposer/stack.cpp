@@ -232,11 +232,8 @@ bool walk_known(const StackCache& cache, std::uint64_t slot, unsigned most, Call
 void describe(std::uint32_t id, const CallStack& stack) {
   note_modules();
   const unsigned words = stack.count + stack.python.count;
-  const unsigned continuations = (words + trace::kContinuationWords - 1) / trace::kContinuationWords;
-  Slot slot = reserve(continuations);
+  Slot slot = start_record({.kind = trace::Kind::Stack, .continuations = continuations_of_words(words)});
   if (!slot) return;
-  slot.record->kind = trace::Kind::Stack;
-  slot.record->thread = thread_number();
   auto& w = slot.record->as<trace::Kind::Stack>();
   w.id = id;
   w.frames = stack.count;

@@ -62,10 +62,8 @@ void meet_context(std::uint64_t context) {
   const auto known = static_cast<std::uint32_t>(device) + 1;
   auto* entry = g_contexts.insert(context);
   if (!entry || entry->value.exchange(known, std::memory_order_relaxed) == known) return;
-  Slot slot = reserve(0);
+  Slot slot = start_record({.kind = trace::Kind::Context});
   if (!slot) return;
-  slot.record->kind = trace::Kind::Context;
-  slot.record->thread = thread_number();
   auto& w = slot.record->as<trace::Kind::Context>();
   w.context = context;
   w.device = static_cast<std::uint64_t>(device);
@@ -114,12 +112,8 @@ void stream_created(std::uint64_t handle, std::uint16_t api, std::uint32_t stack
   g_stream_changes.fetch_add(1, std::memory_order_release);  // an earlier stream may have had this handle
   if (perturbing()) number_stream(handle);
   stream_made();
-  Slot slot = reserve(0);
+  Slot slot = start_record({.kind = trace::Kind::StreamCreate, .api = api, .stack = stack});
   if (!slot) return;
-  slot.record->kind = trace::Kind::StreamCreate;
-  slot.record->api = api;
-  slot.record->thread = thread_number();
-  slot.record->stack = stack;
   auto& w = slot.record->as<trace::Kind::StreamCreate>();
   w.handle = handle;
   w.non_blocking = non_blocking;

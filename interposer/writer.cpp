@@ -360,11 +360,8 @@ void write_text_record(trace::Kind kind, const std::uint64_t* words, unsigned le
   constexpr std::size_t kMost = trace::kMaxContinuations * trace::kSlotBytes;
   if (length > kMost) length = kMost;
   if (tail_length > kMost - length) tail_length = kMost - length;
-  Slot slot = reserve(continuations_of(length + tail_length));
+  Slot slot = start_record({.kind = kind, .stack = stack, .continuations = continuations_of(length + tail_length)});
   if (!slot) return;
-  slot.record->kind = kind;
-  slot.record->thread = thread_number();
-  slot.record->stack = stack;
   std::memcpy(slot.record->w, words, sizeof slot.record->w);
   slot.record->w[length_word] = length;
   char* payload = reinterpret_cast<char*>(slot.continuation());

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "interposer/process.h"
 #include "trace/format.h"
 
 namespace streamsan::recorder {
@@ -35,9 +36,31 @@ void expect_record();
 /// Takes the next 1 + continuations slots. The header fields of the record are zero.
 Slot reserve(unsigned continuations);
 
-/// The continuations that hold so many bytes.
+/// The continuations that hold so many bytes, or so many words.
 constexpr unsigned continuations_of(std::size_t bytes) {
   return static_cast<unsigned>((bytes + trace::kSlotBytes - 1) / trace::kSlotBytes);
+}
+constexpr unsigned continuations_of_words(std::size_t words) { return continuations_of(words * sizeof(std::uint64_t)); }
+
+/// The header of a record of the calling thread.
+struct RecordHead {
+  trace::Kind kind;
+  std::uint16_t api = 0;
+  std::uint16_t flags = 0;
+  std::uint32_t stack = 0;
+  unsigned continuations = 0;
+};
+
+/// As reserve(), with the header filled. The record is to be published.
+inline Slot start_record(const RecordHead& head) {
+  Slot slot = reserve(head.continuations);
+  if (!slot) return slot;
+  slot.record->kind = head.kind;
+  slot.record->api = head.api;
+  slot.record->flags = head.flags;
+  slot.record->thread = thread_number();
+  slot.record->stack = head.stack;
+  return slot;
 }
 
 /// Makes the record visible to the judge.

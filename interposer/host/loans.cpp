@@ -171,10 +171,8 @@ void IdleMemory::write() {
       const Holding holding(g_host_lock);
       if (!holding || !take_idle(idle)) return;
     }
-    Slot slot = reserve(0);
+    Slot slot = start_record({.kind = trace::Kind::HostIdle});
     if (!slot) continue;
-    slot.record->kind = trace::Kind::HostIdle;
-    slot.record->thread = thread_number();
     slot.record->as<trace::Kind::HostIdle>().address = idle.begin;
     slot.record->as<trace::Kind::HostIdle>().bytes = idle.end - idle.begin;
     slot.record->as<trace::Kind::HostIdle>().position = idle.position;

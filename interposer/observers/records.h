@@ -50,11 +50,8 @@ SS_OBSERVER inline void fill_record(Call& call, Room<CallWords>& words) {
 /// Writes the second record of a blocking call, CallEnd: the host knows something from here on.
 inline void record_return(std::uint64_t position, std::uint16_t api, bool succeeded, std::uint64_t made,
                           std::uint64_t returned) {
-  Slot slot = reserve(0);
+  Slot slot = start_record({.kind = trace::Kind::CallEnd, .api = api});
   if (!slot) return;
-  slot.record->kind = trace::Kind::CallEnd;
-  slot.record->api = api;
-  slot.record->thread = thread_number();
   auto& w = slot.record->as<trace::Kind::CallEnd>();
   w.position = position;
   w.made = made;
@@ -149,12 +146,8 @@ class EventTimes {
   static constexpr bool kWatches = Call::kEffect.asks_event_time;
   SS_OBSERVER void after(Call& call) {
     const std::uint32_t stack = capture_stack(call.frame);
-    Slot slot = reserve(0);
+    Slot slot = start_record({.kind = trace::Kind::EventTime, .api = Call::kApi, .stack = stack});
     if (!slot) return;
-    slot.record->kind = trace::Kind::EventTime;
-    slot.record->api = Call::kApi;
-    slot.record->thread = thread_number();
-    slot.record->stack = stack;
     auto& w = slot.record->template as<trace::Kind::EventTime>();
     w.first = word<1>(call.arguments);
     w.second = word<2>(call.arguments);

@@ -19,6 +19,7 @@
 
 #include "interposer/host/libc_call.h"
 #include "interposer/threads/order.h"
+#include "interposer/unlike_address.h"
 
 namespace streamsan::recorder {
 
@@ -37,7 +38,7 @@ inline std::uint64_t channel_key(int descriptor) {
   if (detail::g_orders.load(std::memory_order_relaxed) == 0) return 0;
   if (descriptor < 0 || static_cast<std::size_t>(descriptor) >= kMostDescriptors) return 0;
   const std::uint32_t number = detail::g_channels[descriptor].load(std::memory_order_relaxed);
-  return number == 0 ? 0 : std::uint64_t{1} << 63 | std::uint64_t{number} << 4;
+  return number == 0 ? 0 : unlike_address(std::uint64_t{number} << 4);
 }
 
 /// Before a call that writes to the descriptor.

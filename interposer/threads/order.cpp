@@ -355,7 +355,6 @@ void write_order() {
   t_order.unwritten = false;
   write_thread_name();
   ThreadClock* mine = t_order.clock;
-  constexpr std::size_t kPairsPerSlot = trace::kContinuationWords / 2;
   std::uint64_t news[kOrderLanes];
   std::size_t count = 0;
   const std::uint32_t lanes = mine ? lanes_in_use() : 0;
@@ -364,10 +363,9 @@ void write_order() {
     mine->written[i] = news[count++] = mine->lanes[i];
   }
   if (count == 0 && !t_order.hides) return;
-  const Slot slot = reserve(static_cast<unsigned>((count + kPairsPerSlot - 1) / kPairsPerSlot));
+  const Slot slot =
+      start_record({.kind = trace::Kind::ThreadOrder, .continuations = continuations_of_words(2 * count)});
   if (!slot) return;
-  slot.record->kind = trace::Kind::ThreadOrder;
-  slot.record->thread = thread_number();
   auto& w = slot.record->as<trace::Kind::ThreadOrder>();
   w.threads = count;
   w.hides = t_order.hides ? 1 : 0;

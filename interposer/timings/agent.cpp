@@ -31,6 +31,7 @@
 #include "interposer/timings/cupti_abi.h"
 #include "interposer/timings/flusher.h"
 #include "interposer/timings/meeting.h"
+#include "ordering/api/row.h"
 
 namespace streamsan::timings {
 namespace {
@@ -39,7 +40,6 @@ constexpr std::uint32_t kFlushEvery = 200;      // ms
 constexpr std::uint32_t kMostCallbacks = 2048;  // entry points CUPTI may know
 constexpr unsigned kMostNumbers = 8;            // calls of the driver in one of ours
 constexpr std::size_t kBatch = 256;
-constexpr const char* kTimedPrefixes[] = {"cuLaunch", "cuMemcpy", "cuMemset", "cuGraphLaunch"};
 
 StreamSanTimingsHost g_host{};
 cupti::Api g_api{};
@@ -178,11 +178,30 @@ const char* cupti_problem(const char* what, cupti::Result result) {
   return g_problem;
 }
 
-bool makes_operations(const char* function) {
-  for (const char* prefix : kTimedPrefixes) {
-    if (std::strncmp(function, prefix, std::strlen(prefix)) == 0) return true;
+/// CUPTI times what such a call submits.
+constexpr bool is_timed(const api::Effect& effect) {
+  switch (effect.kind) {
+    case api::EffectKind::Launch:
+    case api::EffectKind::LaunchConfig:
+    case api::EffectKind::LaunchList:
+    case api::EffectKind::Copy:
+    case api::EffectKind::Copy2D:
+    case api::EffectKind::Copy3D:
+    case api::EffectKind::Fill:
+    case api::EffectKind::Fill2D:
+    case api::EffectKind::GraphLaunch:
+      return true;
+    case api::EffectKind::StreamAction:
+      return effect.runs_code || effect.batch == api::Batch::Copies || effect.batch == api::Batch::Copies3D;
+    default:
+      return false;
   }
-  return false;
+}
+
+/// CUPTI names its callbacks after the exports. One without a row makes no record that a time could be given to.
+bool makes_operations(const char* function) {
+  const api::Row* row = api::find_row(function);
+  return row && is_timed(row->effect);
 }
 
 /// True: at least one entry point is listened to.

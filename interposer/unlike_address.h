@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What gives order is named by an address of the program wherever it has one: a lock, the object of an annotation. What
+// has none gets a number here that is nobody's address.
+#pragma once
+
+#include <cstdint>
+
+namespace streamsan::recorder {
+
+constexpr std::uint64_t unlike_address(std::uint64_t number) { return number | std::uint64_t{1} << 63; }
+
+}  // namespace streamsan::recorder
