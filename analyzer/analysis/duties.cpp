@@ -186,6 +186,7 @@ bool Duties::waits_for_unknown(const Order& order, ValueId stream) const {
 void Duties::enqueue(const Store& store, const Order& order, OpIndex index) {
   const ir::Op& op = values_.op(index);
   if (caller_ == kUnknown || order.capturing() != Tri::No || order.holds_back(op)) return;
+  if (order.is_done_by_host(values_, store, index)) return;
   const ValueId stream = store.stream(values_, op.stream);
   const Pending* given = entry(order);
   if (given == nullptr || !is_private(stream)) return;

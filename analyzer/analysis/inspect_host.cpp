@@ -157,6 +157,7 @@ void HostQuestions::release_tensor(ValueId memory) {
   for (const Pending& earlier : look_.order->pending()) {
     if (earlier.access >= kReturned || is_message(values_, earlier)) continue;
     if (!related(values_, earlier.memory, memory)) continue;
+    if (Order::is_waited_for_by_allocator(values_, earlier, memory)) continue;
     if (surely_over(earlier, home)) continue;
     const auto keeps = [&](std::uint32_t stream) { return values_.may_equal(ValueId{stream}, earlier.stream); };
     if (std::any_of(sets_[kept].begin(), sets_[kept].end(), keeps)) continue;

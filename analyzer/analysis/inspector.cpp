@@ -12,6 +12,7 @@ void Inspector::at(const Store& store, const Order& order, std::uint32_t block, 
   if (order.capturing() != Tri::No) return captures_.ask();
   // What a group holds back begins at its end.
   if (look_.op->kind == ir::OpKind::Enqueue && order.holds_back(*look_.op)) return;
+  if (order.is_done_by_host(look_.values, store, look_.index)) return;
   races_.ask();
   host_.ask();
   releases_.ask();

@@ -146,6 +146,15 @@ std::optional<ordering::MemoryKind> Order::kind(const Values& values, const ir::
   return std::nullopt;
 }
 
+bool Order::is_done_by_host(Values& values, const Store& store, OpIndex index) const {
+  const ir::Op& op = values.op(index);
+  if (!op.of_tensors || op.accesses.empty()) return false;
+  return std::ranges::all_of(op.accesses, [&](const ir::Access& access) {
+    const auto known = kind(values, access, store.evaluate(values, access.memory));
+    return known == ordering::MemoryKind::Pinned || known == ordering::MemoryKind::Pageable;
+  });
+}
+
 void age_all(Values& values, Sets& sets, std::vector<Pending>& pending, const Aging& aging) {
   const auto aged_token = [&](std::uint32_t token) {
     if (token == kHost) return token;

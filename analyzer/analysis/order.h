@@ -217,6 +217,12 @@ class Order {
   [[nodiscard]] bool registered(ValueId memory) const;
   /// Streams that the memory is kept alive for (record_stream), on some path; with those that something unknown is.
   [[nodiscard]] SetId kept(Sets& sets, ValueId memory) const;
+  /// The copies between tensors that use a pinned one are known to its allocator, which waits for them.
+  static bool is_waited_for_by_allocator(const Values& values, const Pending& use, ValueId memory) {
+    return values.op(use.op).transfers && values.memory_kind(memory) == ordering::MemoryKind::Pinned;
+  }
+  /// Work that is in no stream: all tensors that it is about are in memory of the host.
+  [[nodiscard]] bool is_done_by_host(Values& values, const Store& store, OpIndex index) const;
   /// Of what an op touches; absent: not known.
   [[nodiscard]] std::optional<ordering::MemoryKind> kind(const Values& values, const ir::Access& access,
                                                          ValueId memory) const;

@@ -63,6 +63,7 @@ void OrderStep::return_block(ValueId memory, ValueId home) {
   std::vector<Pending> uses;
   for (const Pending& p : order_.pending_) {
     if (p.access >= kReturned || is_message(values_, p) || !related(values_, p.memory, memory)) continue;
+    if (Order::is_waited_for_by_allocator(values_, p, memory)) continue;
     if (home == kUnknown || over(p) || Order::one_stream(values_, p.stream, home) || surely(p, home)) continue;
     Pending use{.op = p.op, .access = kReturned, .memory = values_.object(index_), .stream = p.stream};
     use.must = p.must;

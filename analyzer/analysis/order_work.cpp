@@ -82,6 +82,7 @@ Pending OrderStep::fresh(std::uint16_t access, ValueId pointer, ValueId stream) 
 }
 
 void OrderStep::enqueue() {
+  if (order_.is_done_by_host(values_, store_, index_)) return;
   const ValueId stream = this->stream();
   if (order_.holds_back(op_)) return hold_back(stream);
   disturb(stream);

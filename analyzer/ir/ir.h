@@ -246,6 +246,7 @@ struct Op {
   bool pooled = false;           ///< CreateStream: a pool keeps it. Allocate: what stands for a block of a pool
   bool of_object = false;        ///< DestroyHandle: by the destructor of the object that holds it
   bool transfers = false;        ///< Enqueue: of a tensor, perhaps between host and device
+  bool of_tensors = false;       ///< Enqueue: done by the host, at once, if the memory of its tensors is the host's
   bool limited = false;          ///< Enqueue of a kernel: it is given how much there is, which is no argument here
   /// Enqueue of a kernel that may begin before the kernel in front of it in its stream ends (R-LCH-02). What it does
   /// about that: it waits for the grid in front; it lets its own dependents begin before it has waited.

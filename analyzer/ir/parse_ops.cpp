@@ -57,6 +57,8 @@ bool flag(const std::string& word, Op& op) {
     op.of_object = true;
   } else if (word == "transfers") {
     op.transfers = true;
+  } else if (word == "of_tensors") {
+    op.of_tensors = true;
   } else if (word == "limited") {
     op.limited = true;
   } else if (word == "programmatic" || word == "perhaps_programmatic") {

@@ -63,6 +63,7 @@ llvm::SmallVector<const clang::Expr*, 4> listed(const clang::Expr* given) {
 struct Wishes {
   bool pinned = false;
   bool on_host = false;
+  bool placed = false;  ///< they may name a device, or are not understood
 };
 
 bool keeps_options(clang::QualType type) {
@@ -91,10 +92,28 @@ llvm::SmallVector<const clang::Expr*, 2> kept_options(const clang::Expr& name) {
   return result;
 }
 
+/// A device, options or a tensor that says where it is; or a call that makes options in its own way.
+bool names_device(const clang::Expr& part, Symbols& symbols) {
+  const clang::QualType type = part.getType().getNonReferenceType();
+  if (const auto* kind = type->getAs<clang::EnumType>()) return kind->getDecl()->getName() == "DeviceType";
+  if (symbols.is_tensor(type)) return true;
+  const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
+  if (record != nullptr && record->getName() == "Device") return true;
+  const auto* call = llvm::dyn_cast<clang::CallExpr>(&part);
+  if (call == nullptr || !keeps_options(type)) return false;
+  const auto* method = llvm::dyn_cast_or_null<clang::CXXMethodDecl>(call->getDirectCallee());
+  if (method == nullptr || method->getParent()->getName() != "TensorOptions") return true;
+  return method->getDeclName().isIdentifier() && method->getName() == "device_index";
+}
+
 /// Options are built by calls without a body: what they say is read as it is written.
-void read_options(const clang::Stmt* given, Wishes& wishes, const clang::ASTContext& context, int depth) {
+void read_options(const clang::Stmt* given, Wishes& wishes, Unit& unit, int depth) {
   constexpr int kDeepest = 4;
-  if (given == nullptr || depth > kDeepest) return;
+  if (given == nullptr || llvm::isa<clang::CXXDefaultArgExpr>(given)) return;
+  if (depth > kDeepest) {
+    wishes.placed = true;
+    return;
+  }
   if (const auto* call = llvm::dyn_cast<clang::CallExpr>(given)) {
     const clang::FunctionDecl* callee = call->getDirectCallee();
     if (callee != nullptr && callee->getDeclName().isIdentifier() && callee->getName() == "pinned_memory" &&
@@ -103,25 +122,30 @@ void read_options(const clang::Stmt* given, Wishes& wishes, const clang::ASTCont
       // optional<bool>(true)
       const auto* made = llvm::dyn_cast<clang::CXXConstructExpr>(strip(wanted));
       if (made != nullptr && made->getNumArgs() > 0) wanted = made->getArg(0);
-      wishes.pinned = wishes.pinned || constant(wanted, context) == 1;
+      wishes.pinned = wishes.pinned || constant(wanted, unit.context) == 1;
     }
   }
   if (const auto* used = llvm::dyn_cast<clang::DeclRefExpr>(given))
     wishes.on_host =
         wishes.on_host || (used->getDecl()->getDeclName().isIdentifier() && used->getDecl()->getName() == "kCPU");
-  if (const auto* name = llvm::dyn_cast<clang::Expr>(given); name != nullptr && keeps_options(name->getType())) {
-    const auto kept = kept_options(*name);
+  const auto* part = llvm::dyn_cast<clang::Expr>(given);
+  wishes.placed = wishes.placed || (part != nullptr && names_device(*part, unit.symbols));
+  if (part != nullptr && keeps_options(part->getType()) &&
+      (llvm::isa<clang::DeclRefExpr>(part) || llvm::isa<clang::MemberExpr>(part))) {
+    const auto kept = kept_options(*part);
+    wishes.placed = wishes.placed || kept.empty();
     std::size_t pinned = 0;
     for (const clang::Expr* made_from : kept) {
       Wishes here;
-      read_options(made_from, here, context, depth + 1);
+      read_options(made_from, here, unit, depth + 1);
       pinned += here.pinned ? 1 : 0;
+      wishes.placed = wishes.placed || here.placed;
       wishes.on_host = wishes.on_host || here.on_host;
     }
     // What not all constructors ask for is not known.
     wishes.pinned = wishes.pinned || (pinned > 0 && pinned == kept.size());
   }
-  for (const clang::Stmt* part : given->children()) read_options(part, wishes, context, depth);
+  for (const clang::Stmt* child : given->children()) read_options(child, wishes, unit, depth);
 }
 
 /// to(kFloat): another type on the same device.
@@ -174,9 +198,10 @@ void Tensors::make(ir::PlaceId tensor, const Call& call) {
 
 MemoryKind Tensors::tensor_memory(const Call& call) const {
   Wishes wishes;
-  for (const clang::Expr* given : call.arguments)
-    if (!llvm::isa<clang::CXXDefaultArgExpr>(given)) read_options(given, wishes, unit_.context, 0);
+  for (const clang::Expr* given : call.arguments) read_options(given, wishes, unit_, 0);
   if (wishes.pinned) return MemoryKind::Pinned;
+  // Where nothing names a device, PyTorch makes tensors on the host.
+  if (!wishes.placed && call.model->memory) return *call.model->memory;
   return wishes.on_host ? MemoryKind::Pageable : MemoryKind::Device;
 }
 
@@ -195,6 +220,7 @@ void Tensors::tensor_work(const Call& call, bool converts) {
   ir::Op op = start(OpKind::Enqueue, call);
   op.work = ir::Work::Library;
   op.transfers = model.transfers && !converts;
+  op.of_tensors = !op.transfers;
   op.stream = arguments_.stream_of(call);
   arguments_.add_roles(call, op, 0);
   for (const clang::Expr* given : call.arguments)

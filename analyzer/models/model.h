@@ -119,7 +119,8 @@ struct Model {
                               ///< and the stream is the policy's; else the default stream
   std::vector<Role> roles;    ///< of copies and fills too, from the effect's positions
   Member member = Member::None;
-  std::optional<ordering::MemoryKind> memory;       ///< Container::Make, Effect allocations: kind made
+  /// Container::Make, Effect allocations: kind made. TensorMake: the same where no device is named; absent: the device's.
+  std::optional<ordering::MemoryKind> memory;
   std::optional<ordering::StreamKind> stream_kind;  ///< StreamCreate without flags
   std::optional<bool> timing;                       ///< EventCreate without flags
   bool per_thread = false;                          ///< a _ptds/_ptsz spelling
