@@ -70,6 +70,7 @@ class Benchmarks:
             *(Job((name,), lambda row=(name, *rest): self.host_guard(*row)) for name, *rest in HOST_GUARD),
             self.learned("vadd-learned", "vadd_learned.cu"),
             self.learned("sgemm-learned", "sgemm_learned.cu", "-lcublas"),
+            self.learned("vadd-first-launch", "vadd_first.cu", options=(*ALL_MEASURED, "footprint_cache=off")),
             self.graph("graph-launch", "launch"),
             self.graph("graph-instantiate", "instantiate"),
             Job(("dependent-launch",), self.dependent),
@@ -143,11 +144,11 @@ class Benchmarks:
     def report_runs(self, name, plain, ours, **detail):
         self.report(name, measure.ratios(plain, ours), plain_ms=plain, streamsan_ms=ours, **detail)
 
-    def learned(self, name, source, *flags):
-        """A program whose launches are all alike, with measured footprints."""
+    def learned(self, name, source, *flags, options=ALL_MEASURED):
+        """A program with measured footprints: one whose launches are all alike, or one that has first launches alone."""
         def run():
             program = self.built(source, "-std=c++20", *flags)
-            taken = self.compared({"plain": [program], "ours": self.under([program], ALL_MEASURED)}, STEADY)
+            taken = self.compared({"plain": [program], "ours": self.under([program], options)}, STEADY)
             self.report_runs(name, taken["plain"], taken["ours"])
 
         return Job((name,), run, lambda: self.memcheck([self.built(source, "-std=c++20", *flags), "1", "3", "1"]))

@@ -49,7 +49,7 @@ class Programs(Benchmarks):
 
 class WhichRun(unittest.TestCase):
     NAMES = {"pytorch-step", "pytorch-step-footprints", "host-guard-read", "host-guard-4m", "host-guard-64m",
-             "vadd-learned", "sgemm-learned", "graph-launch", "graph-instantiate", "dependent-launch"}
+             "vadd-learned", "sgemm-learned", "vadd-first-launch", "graph-launch", "graph-instantiate", "dependent-launch"}
 
     def setUp(self):
         folder = TemporaryDirectory()
@@ -87,8 +87,8 @@ class WhichRun(unittest.TestCase):
     def test_the_most_wanted_is_first_and_the_peers_are_last(self):
         called = self.run_all(self.results(), lambda words: 1)
         self.assertEqual(called[0], ["python", "turns"])
-        self.assertEqual([words[0] for words in called[-4:]], ["python", "memcheck", "memcheck", "memcheck"])
-        self.assertNotIn("memcheck", [words[0] for words in called[:-4]])
+        self.assertEqual([words[0] for words in called[-5:]], ["python", "memcheck", "memcheck", "memcheck", "memcheck"])
+        self.assertNotIn("memcheck", [words[0] for words in called[:-5]])
 
     def test_only_some(self):
         results = self.results()
@@ -131,7 +131,8 @@ class WhichRun(unittest.TestCase):
     def test_one_failure_costs_one_number(self):
         results = self.results()
         self.run_all(results, lambda words: None if "--footprints=measured" in words else 1)
-        failed = {f"benchmark-{name}" for name in ("pytorch-step-footprints", "vadd-learned", "sgemm-learned")}
+        failed = {f"benchmark-{name}" for name in
+                  ("pytorch-step-footprints", "vadd-learned", "sgemm-learned", "vadd-first-launch")}
         self.assertEqual({test["name"] for test in results.failures()}, failed)
         self.assertIsNotNone(results.number("pytorch-step"))
         again = self.results(results.document)
@@ -139,4 +140,4 @@ class WhichRun(unittest.TestCase):
         self.run_all(again, lambda words: 1, again=True)
         self.assertEqual(again.failures(), [])
         self.assertEqual([entry["name"] for entry in again.document["benchmarks"] if "earlier" in entry],
-                         ["pytorch-step-footprints", "vadd-learned", "sgemm-learned"])
+                         ["pytorch-step-footprints", "vadd-learned", "sgemm-learned", "vadd-first-launch"])
