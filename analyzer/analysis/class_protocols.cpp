@@ -221,7 +221,7 @@ class Lives {
       if (key.empty() || changes(key) || !ir::may_be(closed, number, ir::kSupposedSlots)) continue;
       std::string name = ir::as_written(closed, number);
       rename(name);
-      supposed_ = ", with " + std::to_string(ir::kSupposedSlots) + " for '" + name + "'";
+      supposed_ = " and '" + name + "' is " + std::to_string(ir::kSupposedSlots);
       ir::suppose(closed, number, ir::kSupposedSlots);
     }
   }

@@ -53,7 +53,7 @@ void look_round_by_round(ir::WrittenOut written, const ir::Program& program, con
       if (place(hazard.later.where) == place(hazard.earlier->where)) continue;
       hazard.level = Level::Likely;
       hazard.evidence.insert(hazard.evidence.begin(),
-                             Evidence{"looked at with " + written.supposed, Where{written.site, {}}});
+                             Evidence{"analysed for the case that " + written.supposed, Where{written.site, {}}});
     }
     verdict.hazards.push_back(std::move(hazard));
   }

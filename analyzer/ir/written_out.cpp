@@ -242,13 +242,13 @@ std::optional<WrittenOut> write_out_loops(const Function& function) {
     any = true;
     if (next->slots != kNoPlace) {
       suppose(result.function, next->slots, kSupposedSlots);
-      tell(std::to_string(kSupposedSlots) + " for '" + as_written(function, next->slots) + "'", *next);
+      tell("'" + as_written(function, next->slots) + "' is " + std::to_string(kSupposedSlots), *next);
     }
     if (!whole) {
-      tell(std::to_string(next->turns) + " rounds of the loop", *next);
+      tell("the loop has " + std::to_string(next->turns) + " rounds", *next);
     } else if (next->number != kNoPlace) {
       counted = true;
-      tell(std::to_string(supposed) + " for '" + as_written(function, number) + "'", *next);
+      tell("'" + as_written(function, number) + "' is " + std::to_string(supposed), *next);
     }
   }
   if (!any) return std::nullopt;

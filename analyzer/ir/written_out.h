@@ -12,7 +12,7 @@ namespace streamsan::analyzer::ir {
 
 struct WrittenOut {
   Function function;
-  /// What was supposed: "2 for 'workers_.size()'", and where its loop stands; empty: all numbers were constants.
+  /// What was supposed: "'workers_.size()' is 2", and where its loop stands; empty: all numbers were constants.
   std::string supposed;
   Site site;
 };

@@ -47,7 +47,7 @@ void ahead(const float* host, float* result, int pieces, int n) {
 // CHECK-NOTES: :[[@LINE-27]]:5: note: stream 'lanes.load' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-17]]:3: note: 'next' is allocated here
 // CHECK-NOTES: :[[@LINE-8]]:7: note: let stream 'lanes.load' wait for event 'lanes.used' with cudaStreamWaitEvent before cudaMemcpyAsync (host to device)
-// CHECK-NOTES: :[[@LINE-15]]:5: note: looked at with 3 for 'pieces'
+// CHECK-NOTES: :[[@LINE-15]]:5: note: analysed for the case that 'pieces' is 3
     }
     half<<<1, 256, 0, lanes.work>>>(current, result + c * n, n);
     cudaEventRecord(lanes.used, lanes.work);
@@ -76,7 +76,7 @@ void flipped(const float* host, float* result, size_t total, size_t piece) {
 // CHECK-NOTES: :[[@LINE-56]]:5: note: stream 'lanes.load' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-14]]:23: note: 'box[turn]' is allocated here
 // CHECK-NOTES: :[[@LINE-8]]:5: note: let stream 'lanes.load' wait for event 'lanes.used' with cudaStreamWaitEvent before cudaMemcpyAsync (host to device)
-// CHECK-NOTES: :[[@LINE-9]]:5: note: looked at with 3 rounds of the loop
+// CHECK-NOTES: :[[@LINE-9]]:5: note: analysed for the case that the loop has 3 rounds
     cudaEventRecord(lanes.loaded, lanes.load);
     cudaStreamWaitEvent(lanes.work, lanes.loaded, 0);
     half<<<1, 256, 0, lanes.work>>>(box[turn], result + done, static_cast<int>(piece));
@@ -104,7 +104,7 @@ void fill(Side& side, const float* from, int n, cudaStream_t s) {
 // CHECK-NOTES: :[[@LINE-84]]:5: note: stream 'lanes.load' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE+8]]:3: note: 'a.data' is allocated here
 // CHECK-NOTES: :[[@LINE-9]]:3: note: let stream 'lanes.load' wait for event 'a.free' with cudaStreamWaitEvent before cudaMemcpyAsync (host to device)
-// CHECK-NOTES: :[[@LINE-10]]:3: note: looked at with 3 for 'frames.size()'
+// CHECK-NOTES: :[[@LINE-10]]:3: note: analysed for the case that 'frames.size()' is 3
 }
 
 void movie(const std::vector<const float*>& frames, float* out, int n) {

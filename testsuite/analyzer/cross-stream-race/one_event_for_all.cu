@@ -38,7 +38,7 @@ class Farm {
 // CHECK-NOTES: :[[@LINE-20]]:5: note: stream 'this->press_' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-19]]:5: note: 'this->hay_' is allocated here
 // CHECK-NOTES: :[[@LINE-7]]:5: note: record event 'this->mown_' in stream 'this->tractors_[i]', after the write and before the wait
-// CHECK-NOTES: :[[@LINE-15]]:7: note: looked at with 2 for 'this->tractors_.size()'
+// CHECK-NOTES: :[[@LINE-15]]:7: note: analysed for the case that 'this->tractors_.size()' is 2
     cudaStreamSynchronize(press_);  // nothing is left of it when the next harvest begins
   }
 

@@ -44,7 +44,7 @@ class Fan {
 // CHECK-NOTES: :[[@LINE-15]]:5: note: stream 'this->main_' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-19]]:7: note: 'this->lanes_[each].partial' is allocated here
 // CHECK-NOTES: :[[@LINE-6]]:7: note: nothing orders stream 'this->main_' after stream 'this->lanes_[each].stream': record an event in stream 'this->lanes_[each].stream' after the write and let stream 'this->main_' wait for it with cudaStreamWaitEvent before kernel 'merge'
-// CHECK-NOTES: :[[@LINE-14]]:7: note: looked at with 2 for 'this->lanes_.size()'
+// CHECK-NOTES: :[[@LINE-14]]:7: note: analysed for the case that 'this->lanes_.size()' is 2
     }
   }
 

@@ -30,7 +30,7 @@ class Grid {
 // CHECK-MESSAGES: :[[@LINE-1]]:7: warning: the host may read 'this->borders_[each].sent' while kernel 'copy_border' on stream 'this->stream_' still writes it [streamsan-host-read-before-done]
 // CHECK-NOTES: :[[@LINE-7]]:43: note: 'this->borders_[each].sent' is written here, on stream 'this->stream_'
 // CHECK-NOTES: :[[@LINE-3]]:7: note: wait for stream 'this->stream_' with cudaStreamSynchronize before the read
-// CHECK-NOTES: :[[@LINE-9]]:98: note: looked at with 2 for 'this->borders_.size()'
+// CHECK-NOTES: :[[@LINE-9]]:98: note: analysed for the case that 'this->borders_.size()' is 2
   }
 
  private:

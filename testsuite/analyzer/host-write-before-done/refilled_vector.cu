@@ -53,7 +53,7 @@ void rows(const std::vector<std::vector<int>>& table, int* device, cudaStream_t 
 // CHECK-NOTES: :[[@LINE+4]]:5: note: 'row' is read here, on stream 's'
 // CHECK-NOTES: :[[@LINE-3]]:5: note: 'row' is allocated here
 // CHECK-NOTES: :[[@LINE-4]]:5: note: wait for stream 's' with cudaStreamSynchronize before the write
-// CHECK-NOTES: :[[@LINE-5]]:5: note: looked at with 2 for 'table.size()'
+// CHECK-NOTES: :[[@LINE-5]]:5: note: analysed for the case that 'table.size()' is 2
     cudaMemcpyAsync(device, row.data(), row.size() * sizeof(int), cudaMemcpyHostToDevice, s);
   }
   cudaStreamSynchronize(s);

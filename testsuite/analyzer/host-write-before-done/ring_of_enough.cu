@@ -29,7 +29,7 @@ class Any {
 // CHECK-NOTES: :[[@LINE-12]]:5: note: stream 'this->s_' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-16]]:30: note: 'this->buffers_[0]' is allocated here
 // CHECK-NOTES: :[[@LINE-6]]:5: note: wait for stream 'this->s_' with cudaStreamSynchronize before the write
-// CHECK-NOTES: :[[@LINE-12]]:8: note: if 'Any::push' is called 3 times, with 2 for 'this->slots_': no method waits in between, and the stream is the class's own
+// CHECK-NOTES: :[[@LINE-12]]:8: note: if 'Any::push' is called 3 times and 'this->slots_' is 2: no method waits in between, and the stream is the class's own
     cudaMemcpyAsync(device_, buffers_[slot], 4096, cudaMemcpyHostToDevice, s_);
     cudaEventRecord(done_[slot], s_);
     ++next_;

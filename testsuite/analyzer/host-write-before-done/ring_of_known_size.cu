@@ -72,7 +72,7 @@ class ByNumber {
 // CHECK-NOTES: :[[@LINE-16]]:5: note: stream 'this->lane_' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-15]]:7: note: 'this->pages_[0].host' is allocated here
 // CHECK-NOTES: :[[@LINE-6]]:5: note: wait for stream 'this->lane_' with cudaStreamSynchronize before the write
-// CHECK-NOTES: :[[@LINE-12]]:8: note: if 'ByNumber::submit' is called 3 times, with 2 for 'this->pages_.size()': no method waits in between, and the stream is the class's own
+// CHECK-NOTES: :[[@LINE-12]]:8: note: if 'ByNumber::submit' is called 3 times and 'this->pages_.size()' is 2: no method waits in between, and the stream is the class's own
     cudaMemcpyAsync(page.device, page.host, bytes, cudaMemcpyHostToDevice, lane_);
     cudaEventRecord(page.sent, lane_);
   }
