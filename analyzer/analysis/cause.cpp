@@ -57,6 +57,12 @@ OpIndex too_late(const Look& look, const Pending& earlier, ValueId later) {
   return kNoOp;
 }
 
+/// The last index in a name: "0" of "this->slots_[0].sent".
+std::string_view index_in(std::string_view name) {
+  const std::size_t open = name.rfind('['), close = name.rfind(']');
+  return open == std::string_view::npos || close < open ? std::string_view() : name.substr(open + 1, close - open - 1);
+}
+
 /// Its work is in an event, for which somebody else waits, or nobody. False: there is no such event, nothing is said.
 bool covered_by_event(const Look& look, Hazard& hazard, const Pending& earlier) {
   const Values& values = look.values;
@@ -76,6 +82,11 @@ bool covered_by_event(const Look& look, Hazard& hazard, const Pending& earlier) 
     if (!is_event(token)) continue;
     const EventState* state = look.order->event(value_of(token));
     if (state == nullptr || state->record == kNoOp || !values.must_equal(state->stream, earlier.stream)) continue;
+    // In a ring each slot has one: another slot's covers the work, too, but is not what was meant.
+    const ir::Op& record = values.op(state->record);
+    const std::string name = look.witness.event(value_of(token), record.event, state->record).name;
+    const std::string_view slot = index_in(name);
+    if (!slot.empty() && !index_in(hazard.buffer.name).empty() && slot != index_in(hazard.buffer.name)) continue;
     return found(Cause::NeverWaited, value_of(token), state->record);
   }
   return false;
@@ -130,7 +141,14 @@ void explain(const Look& look, Hazard& hazard, const Pending& earlier, ValueId l
   if (!to_host && ((first == StreamKind::Legacy && second == StreamKind::NonBlocking) ||
                    (first == StreamKind::NonBlocking && second == StreamKind::Legacy)))
     return found(Cause::NonBlocking, kNoOp);
-  if (look.of_earlier_iteration(earlier)) return found(Cause::OtherIteration, kNoOp);
+  if (look.of_earlier_iteration(earlier)) {
+    // An event that the loop records after the work is what the next iteration is meant to wait for.
+    Hazard with_event = hazard;
+    if (to_host && covered_by_event(look, with_event, earlier) && with_event.cause == Cause::NeverWaited)
+      hazard = std::move(with_event);
+    hazard.cause = Cause::OtherIteration;
+    return;
+  }
 
   if (covered_by_event(look, hazard, earlier)) return;
   if (const OpIndex op = too_late(look, earlier, later); op != kNoOp) return found(Cause::WaitAfter, op);

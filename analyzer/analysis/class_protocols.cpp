@@ -403,7 +403,7 @@ class Lives {
     if (!one_call && hazard.check != Check::HandleUseAfterDestroy && hazard.which != CheckCase::UseAfterFree) {
       story += edges_.contains({before, after})
                    ? ": the class makes the one stream wait for the other elsewhere, but not for this work"
-                   : ": no method waits in between, and the stream is the class's own";
+                   : ": no method of the class waits in between, and no other code has the stream";
     }
     const ir::Site& where = later < members_.size() ? members_[later]->site : class_->site;
     hazard.evidence.insert(hazard.evidence.begin(), Evidence{story, Where{where, {}}});

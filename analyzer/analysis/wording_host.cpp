@@ -56,7 +56,12 @@ void note_other_side(Draft& draft, const std::string& memory) {
     case Cause::NoPathInGraph:
     case Cause::NoEdge:
     case Cause::NonBlocking:
+      break;
     case Cause::OtherIteration:
+      if (hazard.edge)
+        draft.note_edge(event(hazard.event) + " is recorded here, after " + action +
+                            ", but the host does not wait for it before the next iteration",
+                        lane(earlier.stream));
       break;
   }
   draft.note_origin(earlier.stream, "stream");
@@ -74,7 +79,17 @@ std::string while_at_work(const Draft& draft) {
 void synchronise_first(Draft& draft, const std::string& before) {
   const Dialect& dialect = draft.dialect();
   const Thing& at_work = draft.earlier().stream;
-  draft.advise("wait for " + its_stream(draft.earlier()) + " with " + dialect.synchronize_stream + " before " + before);
+  const std::string whole = its_stream(draft.earlier()) + " with " + dialect.synchronize_stream;
+  const Cause cause = draft.hazard().cause;
+  const bool has_event = cause == Cause::NeverWaited || cause == Cause::WaitElsewhere ||
+                         (cause == Cause::OtherIteration && draft.hazard().edge);
+  // A loop that records an event for each buffer would lose its overlap by waiting for the stream.
+  if (has_event) {
+    draft.advise("wait for " + event(draft.hazard().event) + " with " + dialect.synchronize_event + ", or for all of " +
+                 whole + ", before " + before);
+  } else {
+    draft.advise("wait for " + whole + " before " + before);
+  }
   draft.insert_before_later(dialect.synchronize_stream + "(" + spelling(at_work, dialect) + ");", {at_work});
 }
 

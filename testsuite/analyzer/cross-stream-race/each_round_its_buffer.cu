@@ -20,6 +20,9 @@ void by_operator(float* even, float* odd) {
   for (int i = 0; i < kLanes; ++i) {
     bump<<<1, 64, 0, lanes[i]>>>(i > 0 ? odd : even);
 // CHECK-MESSAGES: :[[@LINE-1]]:5: warning: kernel 'bump' on stream 'lanes[i]' may update 'odd' while kernel 'bump' on stream 'lanes[i]', in an earlier iteration, still updates it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-2]]:5: note: 'odd' is updated here, on stream 'lanes[i]'
+// CHECK-NOTES: :[[@LINE-5]]:36: note: stream 'lanes[i]' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-4]]:5: note: kernel 'bump' may be that of an earlier iteration: record an event in stream 'lanes[i]' of that iteration after the update and let stream 'lanes[i]' of the next one wait for it with cudaStreamWaitEvent before kernel 'bump'
   }
   for (cudaStream_t lane : lanes) cudaStreamSynchronize(lane);
 }
@@ -33,6 +36,9 @@ void by_branch(float* even, float* odd) {
     } else {
       bump<<<1, 64, 0, lanes[i]>>>(odd);
 // CHECK-MESSAGES: :[[@LINE-1]]:7: warning: kernel 'bump' on stream 'lanes[i]' may update 'odd' while kernel 'bump' on stream 'lanes[i]', in an earlier iteration, still updates it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-2]]:7: note: 'odd' is updated here, on stream 'lanes[i]'
+// CHECK-NOTES: :[[@LINE-8]]:36: note: stream 'lanes[i]' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-4]]:7: note: kernel 'bump' may be that of an earlier iteration: record an event in stream 'lanes[i]' of that iteration after the update and let stream 'lanes[i]' of the next one wait for it with cudaStreamWaitEvent before kernel 'bump'
     }
   }
   for (cudaStream_t lane : lanes) cudaStreamSynchronize(lane);

@@ -42,7 +42,7 @@ class Plate {
 // CHECK-NOTES: :[[@LINE-17]]:5: note: stream 'this->press_' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-16]]:5: note: 'this->plate_' is allocated here
 // CHECK-NOTES: :[[@LINE-6]]:5: note: nothing orders stream 'this->press_' after stream 'this->ink_': record an event in stream 'this->ink_' after the write and let stream 'this->press_' wait for it with cudaStreamWaitEvent before kernel 'gather'
-// CHECK-NOTES: :[[@LINE-8]]:8: note: if 'Plate::ink' is followed by 'Plate::print': no method waits in between, and the stream is the class's own
+// CHECK-NOTES: :[[@LINE-8]]:8: note: if 'Plate::ink' is followed by 'Plate::print': no method of the class waits in between, and no other code has the stream
 #ifdef REPAIRED
     cudaEventRecord(inked_, press_);
     cudaStreamWaitEvent(ink_, inked_, 0);

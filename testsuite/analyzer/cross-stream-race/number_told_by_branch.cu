@@ -38,7 +38,7 @@ class Batcher {
 // CHECK-NOTES: :[[@LINE-21]]:5: note: stream 'this->filling_' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-18]]:5: note: 'this->batch_' is allocated here
 // CHECK-NOTES: :[[@LINE-6]]:5: note: nothing orders stream 'this->filling_' after stream 'this->shipping_': record an event in stream 'this->shipping_' after the read and let stream 'this->filling_' wait for it with cudaStreamWaitEvent before cudaMemcpyAsync (device to device)
-// CHECK-NOTES: :[[@LINE-8]]:8: note: if 'Batcher::post' is followed by 'Batcher::put': no method waits in between, and the stream is the class's own
+// CHECK-NOTES: :[[@LINE-8]]:8: note: if 'Batcher::post' is followed by 'Batcher::put': no method of the class waits in between, and no other code has the stream
     count_ += n;
   }
 

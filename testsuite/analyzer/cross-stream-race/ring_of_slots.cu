@@ -38,7 +38,7 @@ class Feeder {
 // CHECK-NOTES: :[[@LINE-20]]:5: note: stream 'this->load_' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-18]]:7: note: 'this->slots_[0].data' is allocated here
 // CHECK-NOTES: :[[@LINE-7]]:5: note: let stream 'this->load_' wait for event 'this->slots_[0].counted' with cudaStreamWaitEvent before cudaMemcpyAsync (host to device)
-// CHECK-NOTES: :[[@LINE-14]]:8: note: if 'Feeder::feed' is called 3 times: no method waits in between, and the stream is the class's own
+// CHECK-NOTES: :[[@LINE-14]]:8: note: if 'Feeder::feed' is called 3 times: no method of the class waits in between, and no other code has the stream
     cudaEventRecord(slot.loaded, load_);
     cudaStreamWaitEvent(count_, slot.loaded, 0);
     histogram<<<1, 256, 0, count_>>>(slot.data, bins_);

@@ -20,9 +20,9 @@ int above(const float* x, float limit) {
   cudaDeviceSynchronize();
 #endif
   return found;
+// CHECK-MESSAGES: :[[@LINE-1]]:10: warning: the host may read 'found' while kernel 'count' on the default stream still atomically updates it [streamsan-host-read-before-done]
+// CHECK-NOTES: :[[@LINE-7]]:3: note: 'found' is atomically updated here, on the default stream
+// CHECK-NOTES: :[[@LINE-3]]:10: note: wait for the default stream with cudaStreamSynchronize before the read
 #ifndef FIXED
-// CHECK-MESSAGES: :[[@LINE-2]]:10: warning: the host may read 'found' while kernel 'count' on the default stream still atomically updates it [streamsan-host-read-before-done]
-// CHECK-NOTES: :[[@LINE-8]]:3: note: 'found' is atomically updated here, on the default stream
-// CHECK-NOTES: :[[@LINE-4]]:10: note: wait for the default stream with cudaStreamSynchronize before the read
 #endif
 }

@@ -27,11 +27,11 @@ float sum(const float* x, cudaStream_t stream) {
   cudaStreamSynchronize(stream);
 #endif
   return *result.host;
+// CHECK-MESSAGES: :[[@LINE-1]]:10: warning: the host may read 'result.host' while kernel 'total' on stream 'stream' still atomically updates it [streamsan-host-read-before-done]
+// CHECK-NOTES: :[[@LINE-6]]:3: note: 'result.host' is atomically updated here, on stream 'stream'
+// CHECK-NOTES: :[[@LINE-15]]:3: note: 'result.host' is allocated here
+// CHECK-NOTES: :[[@LINE-10]]:19: note: in the call to 'make' here
+// CHECK-NOTES: :[[@LINE-5]]:10: note: wait for stream 'stream' with cudaStreamSynchronize before the read
 #ifndef FIXED
-// CHECK-MESSAGES: :[[@LINE-2]]:10: warning: the host may read 'result.host' while kernel 'total' on stream 'stream' still atomically updates it [streamsan-host-read-before-done]
-// CHECK-NOTES: :[[@LINE-7]]:3: note: 'result.host' is atomically updated here, on stream 'stream'
-// CHECK-NOTES: :[[@LINE-16]]:3: note: 'result.host' is allocated here
-// CHECK-NOTES: :[[@LINE-11]]:19: note: in the call to 'make' here
-// CHECK-NOTES: :[[@LINE-6]]:10: note: wait for stream 'stream' with cudaStreamSynchronize before the read
 #endif
 }

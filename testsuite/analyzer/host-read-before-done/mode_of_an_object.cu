@@ -43,7 +43,7 @@ class Meter {
 // CHECK-NOTES: :[[@LINE-18]]:5: note: stream 'this->stream_' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-16]]:5: note: 'this->host_' is allocated here
 // CHECK-NOTES: :[[@LINE-5]]:12: note: wait for stream 'this->stream_' with cudaStreamSynchronize before the read
-// CHECK-NOTES: :[[@LINE-10]]:9: note: if 'Meter::start' is followed by 'Meter::first', where 'this->reading_ == 0' does not hold: no method waits in between, and the stream is the class's own
+// CHECK-NOTES: :[[@LINE-10]]:9: note: if 'Meter::start' is followed by 'Meter::first', where 'this->reading_ == 0' does not hold: no method of the class waits in between, and no other code has the stream
   }
 #ifdef CHANGES
   void read_now() { reading_ = Reading::Now; }

@@ -29,5 +29,5 @@ int first(const at::Tensor& counts, const at::Tensor& pinned) {
 // CHECK-MESSAGES: :[[@LINE-1]]:10: warning: the host may read 'values' while at::Tensor::copy_ on the current stream still writes it [streamsan-host-read-before-done]
 // CHECK-NOTES: :[[@LINE-13]]:3: note: 'values' is written here, on the current stream
 // CHECK-NOTES: :[[@LINE-13]]:3: note: event 'copied' is recorded here, after the write, but the host does not wait for it
-// CHECK-NOTES: :[[@LINE-4]]:10: note: wait for the current stream with cudaStreamSynchronize before the read
+// CHECK-NOTES: :[[@LINE-4]]:10: note: wait for event 'copied' with cudaEventSynchronize, or for all of the current stream with cudaStreamSynchronize, before the read
 }

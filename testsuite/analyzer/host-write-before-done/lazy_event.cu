@@ -23,8 +23,8 @@ class Uploader {
 // CHECK-NOTES: :[[@LINE+6]]:5: note: event 'this->uploaded_' is recorded here, after the read, but the host does not wait for it
 // CHECK-NOTES: :[[@LINE-11]]:5: note: stream 'this->stream_' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-13]]:5: note: 'this->pinned_' is allocated here
-// CHECK-NOTES: :[[@LINE-6]]:38: note: wait for stream 'this->stream_' with cudaStreamSynchronize before the write
-// CHECK-NOTES: :[[@LINE-11]]:8: note: if 'Uploader::put' is called twice: no method waits in between, and the stream is the class's own
+// CHECK-NOTES: :[[@LINE-6]]:38: note: wait for event 'this->uploaded_' with cudaEventSynchronize, or for all of stream 'this->stream_' with cudaStreamSynchronize, before the write
+// CHECK-NOTES: :[[@LINE-11]]:8: note: if 'Uploader::put' is called twice: no method of the class waits in between, and no other code has the stream
     cudaMemcpyAsync(device_, pinned_, count_ * sizeof(int), cudaMemcpyHostToDevice, stream_);
     cudaEventRecord(uploaded(), stream_);
 #ifndef FIXED

@@ -28,8 +28,8 @@ class Any {
 // CHECK-NOTES: :[[@LINE+6]]:5: note: event 'this->done_[0]' is recorded here, after the read, but the host does not wait for it
 // CHECK-NOTES: :[[@LINE-12]]:5: note: stream 'this->s_' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-16]]:30: note: 'this->buffers_[0]' is allocated here
-// CHECK-NOTES: :[[@LINE-6]]:5: note: wait for stream 'this->s_' with cudaStreamSynchronize before the write
-// CHECK-NOTES: :[[@LINE-12]]:8: note: if 'Any::push' is called 3 times and 'this->slots_' is 2: no method waits in between, and the stream is the class's own
+// CHECK-NOTES: :[[@LINE-6]]:5: note: wait for event 'this->done_[0]' with cudaEventSynchronize, or for all of stream 'this->s_' with cudaStreamSynchronize, before the write
+// CHECK-NOTES: :[[@LINE-12]]:8: note: if 'Any::push' is called 3 times and 'this->slots_' is 2: no method of the class waits in between, and no other code has the stream
     cudaMemcpyAsync(device_, buffers_[slot], 4096, cudaMemcpyHostToDevice, s_);
     cudaEventRecord(done_[slot], s_);
     ++next_;

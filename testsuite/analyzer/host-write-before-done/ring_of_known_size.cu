@@ -34,12 +34,11 @@ class ByArray {
 #endif
     std::memcpy(s.host, source, bytes);
 // CHECK-MESSAGES: :[[@LINE-1]]:5: warning: the host may write 'this->slots_[0].host' while cudaMemcpyAsync (host to device) on stream 'this->stream_' still reads it [streamsan-host-write-before-done]
-// CHECK-NOTES: :[[@LINE+6]]:5: note: 'this->slots_[0].host' is read here, on stream 'this->stream_'
-// CHECK-NOTES: :[[@LINE+6]]:5: note: event 'this->slots_[2].sent' is recorded here, after the read, but the host does not wait for it
-// CHECK-NOTES: :[[@LINE-17]]:5: note: stream 'this->stream_' is created here (non-blocking)
-// CHECK-NOTES: :[[@LINE-16]]:7: note: 'this->slots_[0].host' is allocated here
-// CHECK-NOTES: :[[@LINE-6]]:5: note: wait for stream 'this->stream_' with cudaStreamSynchronize before the write
-// CHECK-NOTES: :[[@LINE-13]]:8: note: if 'ByArray::push' is called 4 times: no method waits in between, and the stream is the class's own
+// CHECK-NOTES: :[[@LINE+5]]:5: note: 'this->slots_[0].host' is read here, on stream 'this->stream_'
+// CHECK-NOTES: :[[@LINE-16]]:5: note: stream 'this->stream_' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-15]]:7: note: 'this->slots_[0].host' is allocated here
+// CHECK-NOTES: :[[@LINE-5]]:5: note: wait for stream 'this->stream_' with cudaStreamSynchronize before the write
+// CHECK-NOTES: :[[@LINE-12]]:8: note: if 'ByArray::push' is called 4 times: no method of the class waits in between, and no other code has the stream
     cudaMemcpyAsync(s.device, s.host, bytes, cudaMemcpyHostToDevice, stream_);
     cudaEventRecord(s.sent, stream_);
   }
@@ -67,12 +66,11 @@ class ByNumber {
 #endif
     std::memcpy(page.host, frame, bytes);
 // CHECK-MESSAGES: :[[@LINE-1]]:5: warning: the host may write 'this->pages_[0].host' while cudaMemcpyAsync (host to device) on stream 'this->lane_' still reads it [streamsan-host-write-before-done]
-// CHECK-NOTES: :[[@LINE+6]]:5: note: 'this->pages_[0].host' is read here, on stream 'this->lane_'
-// CHECK-NOTES: :[[@LINE+6]]:5: note: event 'this->pages_[1].sent' is recorded here, after the read, but the host does not wait for it
-// CHECK-NOTES: :[[@LINE-16]]:5: note: stream 'this->lane_' is created here (non-blocking)
-// CHECK-NOTES: :[[@LINE-15]]:7: note: 'this->pages_[0].host' is allocated here
-// CHECK-NOTES: :[[@LINE-6]]:5: note: wait for stream 'this->lane_' with cudaStreamSynchronize before the write
-// CHECK-NOTES: :[[@LINE-12]]:8: note: if 'ByNumber::submit' is called 3 times and 'this->pages_.size()' is 2: no method waits in between, and the stream is the class's own
+// CHECK-NOTES: :[[@LINE+5]]:5: note: 'this->pages_[0].host' is read here, on stream 'this->lane_'
+// CHECK-NOTES: :[[@LINE-15]]:5: note: stream 'this->lane_' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-14]]:7: note: 'this->pages_[0].host' is allocated here
+// CHECK-NOTES: :[[@LINE-5]]:5: note: wait for stream 'this->lane_' with cudaStreamSynchronize before the write
+// CHECK-NOTES: :[[@LINE-11]]:8: note: if 'ByNumber::submit' is called 3 times and 'this->pages_.size()' is 2: no method of the class waits in between, and no other code has the stream
     cudaMemcpyAsync(page.device, page.host, bytes, cudaMemcpyHostToDevice, lane_);
     cudaEventRecord(page.sent, lane_);
   }
@@ -105,8 +103,8 @@ class ByComparison {
 // CHECK-NOTES: :[[@LINE+6]]:5: note: event 'this->free_[0]' is recorded here, after the read, but the host does not wait for it
 // CHECK-NOTES: :[[@LINE-17]]:5: note: stream 'this->stream_' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-16]]:7: note: 'this->host_[0]' is allocated here
-// CHECK-NOTES: :[[@LINE-6]]:5: note: wait for stream 'this->stream_' with cudaStreamSynchronize before the write
-// CHECK-NOTES: :[[@LINE-13]]:8: note: if 'ByComparison::add' is called 3 times: no method waits in between, and the stream is the class's own
+// CHECK-NOTES: :[[@LINE-6]]:5: note: wait for event 'this->free_[0]' with cudaEventSynchronize, or for all of stream 'this->stream_' with cudaStreamSynchronize, before the write
+// CHECK-NOTES: :[[@LINE-13]]:8: note: if 'ByComparison::add' is called 3 times: no method of the class waits in between, and no other code has the stream
     cudaMemcpyAsync(device_[slot], host_[slot], bytes, cudaMemcpyHostToDevice, stream_);
     cudaEventRecord(free_[slot], stream_);
   }
