@@ -76,7 +76,7 @@ const clang::ValueDecl* named(const clang::Expr* expression) {
 
 }  // namespace
 
-Census::Census(Symbols& symbols) : symbols_(symbols), callables_(symbols) {
+Census::Census(Symbols& symbols) : symbols_(symbols), callables_(symbols), shared_owners_(find_shared_owners(symbols)) {
   visit_all(*symbols.context().getTranslationUnitDecl());
   choose();
 }
@@ -155,7 +155,10 @@ void Census::visit(const clang::FunctionDecl& function) {
     }
   if (llvm::isa<clang::CXXDestructorDecl>(definition)) {
     const auto* record = llvm::cast<clang::CXXRecordDecl>(definition->getDeclContext());
-    for (const clang::FieldDecl* field : record->fields()) walk_type(field->getType(), node);
+    for (const clang::FieldDecl* field : record->fields()) {
+      walk_type(field->getType(), node);
+      if (const clang::FunctionDecl* runs = deleter(*field)) call(*runs, node);
+    }
     for (const clang::CXXBaseSpecifier& base : record->bases()) walk_type(base.getType(), node);
   }
   walk(definition->getBody(), node);
@@ -263,6 +266,7 @@ void Census::walk(const clang::Stmt* statement, Node& node) {
       const auto* variable = llvm::dyn_cast<clang::VarDecl>(declared);
       if (variable == nullptr) continue;
       walk_type(variable->getType(), node);
+      if (const clang::FunctionDecl* runs = deleter(*variable)) call(*runs, node);
       if (variable->getType()->isReferenceType() && variable->hasInit())
         if (const clang::ValueDecl* referent = named(variable->getInit())) addressed_.insert(referent);
     }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyzer/lowering/callables.h"
+#include "analyzer/lowering/shared_owners.h"
 #include "analyzer/lowering/symbols.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -33,6 +34,10 @@ class Census {
   /// Somewhere in the translation unit: &variable, an array used as a pointer, a reference bound to it.
   [[nodiscard]] bool address_taken(const clang::ValueDecl& variable) const { return addressed_.contains(&variable); }
   [[nodiscard]] const Callables& callables() const { return callables_; }
+  /// What the end of a shared pointer calls that nobody shares; nullptr: not known, or another variable.
+  [[nodiscard]] const clang::FunctionDecl* deleter(const clang::ValueDecl& owner) const {
+    return shared_owners_.lookup(&owner);
+  }
   [[nodiscard]] std::uint32_t functions_seen() const { return static_cast<std::uint32_t>(nodes_.size()); }
 
  private:
@@ -57,6 +62,7 @@ class Census {
 
   Symbols& symbols_;
   Callables callables_;
+  SharedOwners shared_owners_;
   llvm::DenseMap<const clang::FunctionDecl*, std::vector<const clang::FunctionDecl*>> overrides_;  ///< definitions
   std::vector<std::unique_ptr<Node>> nodes_;
   llvm::DenseMap<const clang::FunctionDecl*, Node*> by_function_;
