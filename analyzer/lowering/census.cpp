@@ -287,6 +287,26 @@ std::vector<Census::Node*> Census::run_by(const clang::FunctionDecl* callee) con
   return result;
 }
 
+/// The one class that does something with streams, events or device memory, of those that override methods of `base`
+/// and `base` itself; nullptr: there is none, more than one, or no object of it is made here. Whoever is given a `base`
+/// may be given one of these, and then all calls run its methods.
+const clang::CXXRecordDecl* Census::working_class(const clang::CXXRecordDecl& base) const {
+  const clang::CXXRecordDecl* works = nullptr;
+  for (const clang::CXXMethodDecl* method : base.methods()) {
+    if (!method->isVirtual() || llvm::isa<clang::CXXDestructorDecl>(method)) continue;
+    for (const Node* node : run_by(canonical(*method))) {
+      if (!roots_.contains(canonical(*node->definition))) continue;
+      const auto* record = llvm::cast<clang::CXXRecordDecl>(node->definition->getDeclContext());
+      if (works != nullptr && works != record) return nullptr;
+      works = record;
+    }
+  }
+  const bool made = works != nullptr && std::ranges::any_of(works->ctors(), [](const auto* constructor) {
+                      return constructor->isUsed(false) && !constructor->isCopyOrMoveConstructor();
+                    });
+  return made ? works : nullptr;
+}
+
 const clang::FunctionDecl* Census::only_override(const clang::FunctionDecl& method) const {
   const auto* declared = llvm::dyn_cast<clang::CXXMethodDecl>(&method);
   if (declared == nullptr || llvm::isa<clang::CXXDestructorDecl>(method)) return nullptr;
@@ -297,7 +317,11 @@ const clang::FunctionDecl* Census::only_override(const clang::FunctionDecl& meth
   const bool unseen = record->isLocalClass() != nullptr || record->isInAnonymousNamespace() ||
                       sources.isInMainFile(sources.getExpansionLoc(record->getLocation()));
   if (!final && !unseen) return nullptr;
-  const std::vector<Node*> all = run_by(canonical(method));
+  std::vector<Node*> all = run_by(canonical(method));
+  if (all.size() > 1) {
+    const clang::CXXRecordDecl* works = working_class(*record);
+    std::erase_if(all, [&](const Node* node) { return node->definition->getDeclContext() != works; });
+  }
   if (all.size() != 1) return nullptr;
   const clang::FunctionDecl* only = all.front()->definition;
   if (!final && canonical(*only) == canonical(method)) return nullptr;

@@ -12,6 +12,7 @@
 #include "llvm/ADT/DenseSet.h"
 
 namespace clang {
+class CXXRecordDecl;
 class DeclContext;
 class Stmt;
 class ValueDecl;
@@ -29,7 +30,8 @@ class Census {
   [[nodiscard]] bool is_root(const clang::FunctionDecl& function) const { return roots_.contains(canonical(function)); }
   /// The definition that is lowered for a callee, or nullptr.
   [[nodiscard]] const clang::FunctionDecl* lowered(const clang::FunctionDecl& function) const;
-  /// What a virtual call of `method` can run, if that is one function that is lowered; else nullptr.
+  /// What a virtual call of `method` can run, if that is one function that is lowered, or, of several, that of the one
+  /// class that does something on the device; else nullptr.
   [[nodiscard]] const clang::FunctionDecl* only_override(const clang::FunctionDecl& method) const;
   /// Somewhere in the translation unit: &variable, an array used as a pointer, a reference bound to it.
   [[nodiscard]] bool address_taken(const clang::ValueDecl& variable) const { return addressed_.contains(&variable); }
@@ -57,6 +59,7 @@ class Census {
   void walk_type(clang::QualType type, Node& node);
   void call(const clang::FunctionDecl& callee, Node& node);
   void choose();
+  [[nodiscard]] const clang::CXXRecordDecl* working_class(const clang::CXXRecordDecl& base) const;
   /// The functions that a call of `callee` may run.
   [[nodiscard]] std::vector<Node*> run_by(const clang::FunctionDecl* callee) const;
 
