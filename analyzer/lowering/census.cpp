@@ -333,7 +333,7 @@ void Census::choose() {
   std::vector<Node*> work;
   for (const auto& node : nodes_) {
     for (const clang::ValueDecl* slot : node->called_through)
-      if (const clang::FunctionDecl* target = callables_.target(*slot)) call(*target, *node);
+      for (const clang::FunctionDecl* target : callables_.seen_in(*slot)) call(*target, *node);
     for (const clang::FunctionDecl* callee : node->callees)
       for (Node* run : run_by(callee)) callers[run].push_back(node.get());
     if (node->direct) work.push_back(node.get());

@@ -36,6 +36,7 @@ class Census {
   /// Somewhere in the translation unit: &variable, an array used as a pointer, a reference bound to it.
   [[nodiscard]] bool address_taken(const clang::ValueDecl& variable) const { return addressed_.contains(&variable); }
   [[nodiscard]] const Callables& callables() const { return callables_; }
+  void bind(const Callables::Bindings& bindings) { callables_.bind(bindings); }
   /// What the end of a shared pointer calls that nobody shares; nullptr: not known, or another variable.
   [[nodiscard]] const clang::FunctionDecl* deleter(const clang::ValueDecl& owner) const {
     return shared_owners_.lookup(&owner);
