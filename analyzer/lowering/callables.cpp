@@ -72,7 +72,7 @@ const clang::ValueDecl* Callables::slot(const clang::Expr* expression) const {
   return variable && holds_callable(named->getType()) ? key(*named) : nullptr;
 }
 
-void Callables::read_value(Held& held, const clang::Expr* value) {
+void Callables::read_value(Held& held, const clang::Expr* value) const {
   const clang::Expr* at = bare(value);
   if (at == nullptr) return;
   if (at->isNullPointerConstant(symbols_.context(), clang::Expr::NPC_ValueDependentIsNotNull)) return;
@@ -128,16 +128,25 @@ void Callables::read_parameter(const clang::FunctionDecl& callee, unsigned posit
 }
 
 void Callables::open(const clang::Expr* expression) {
-  if (const clang::ValueDecl* named = slot(expression)) held_[named].unknown = true;
+  if (const clang::ValueDecl* named = slot(expression)) {
+    held_[named].unknown = true;
+    reassigned_.insert(named);
+  }
 }
 
 void Callables::read(const clang::Stmt& statement) {
   if (const auto* binary = dyn_cast<clang::BinaryOperator>(&statement)) {
     if (binary->getOpcode() == clang::BO_Assign)
-      if (const clang::ValueDecl* named = slot(binary->getLHS())) read_initial(*named, binary->getRHS());
+      if (const clang::ValueDecl* named = slot(binary->getLHS())) {
+        reassigned_.insert(named);
+        read_initial(*named, binary->getRHS());
+      }
   } else if (const auto* assigned = dyn_cast<clang::CXXOperatorCallExpr>(&statement)) {
     if (assigned->getOperator() == clang::OO_Equal && assigned->getNumArgs() == 2)
-      if (const clang::ValueDecl* named = slot(assigned->getArg(0))) read_initial(*named, assigned->getArg(1));
+      if (const clang::ValueDecl* named = slot(assigned->getArg(0))) {
+        reassigned_.insert(named);
+        read_initial(*named, assigned->getArg(1));
+      }
   } else if (const auto* member = dyn_cast<clang::CXXMemberCallExpr>(&statement)) {
     // swap(), target()
     const clang::CXXMethodDecl* method = member->getMethodDecl();
@@ -194,6 +203,37 @@ bool Callables::closed(const clang::ValueDecl& slot) const {
   });
 }
 
+std::vector<const clang::FunctionDecl*> Callables::seen_in(const clang::ValueDecl& slot) const {
+  std::vector<const clang::FunctionDecl*> all;
+  llvm::SmallPtrSet<const clang::ValueDecl*, 8> seen;
+  std::vector<const clang::ValueDecl*> work{key(slot)};
+  while (!work.empty()) {
+    const auto found = held_.find(work.back());
+    const bool fresh = seen.insert(work.back()).second;
+    work.pop_back();
+    if (!fresh || found == held_.end()) continue;
+    all.insert(all.end(), found->second.functions.begin(), found->second.functions.end());
+    work.insert(work.end(), found->second.copied.begin(), found->second.copied.end());
+  }
+  return all;
+}
+
+const clang::FunctionDecl* Callables::given(const clang::Expr& value) const {
+  Held held;
+  read_value(held, &value);
+  if (held.unknown || held.functions.size() + held.copied.size() != 1) return nullptr;
+  return held.functions.empty() ? target(*held.copied.front()) : held.functions.front();
+}
+
+void Callables::bind(const Bindings& bindings) {
+  bound_.clear();
+  for (const auto& [parameter, function] : bindings) bound_[key(*parameter)] = function;
+}
+
+bool Callables::can_be_bound(const clang::ParmVarDecl& parameter) const {
+  return holds_callable(parameter.getType()) && !reassigned_.contains(key(parameter));
+}
+
 const clang::FunctionDecl* Callables::target(const clang::ValueDecl& slot) const {
   const clang::FunctionDecl* only = nullptr;
   llvm::SmallPtrSet<const clang::ValueDecl*, 8> seen;
@@ -202,6 +242,11 @@ const clang::FunctionDecl* Callables::target(const clang::ValueDecl& slot) const
     const clang::ValueDecl* at = work.back();
     work.pop_back();
     if (!seen.insert(at).second) continue;
+    if (const auto bound = bound_.find(at); bound != bound_.end()) {
+      if (only != nullptr && only != bound->second) return nullptr;
+      only = bound->second;
+      continue;
+    }
     const auto found = held_.find(at);
     if (found == held_.end() || found->second.unknown || !closed(*at)) return nullptr;
     for (const clang::FunctionDecl* function : found->second.functions) {

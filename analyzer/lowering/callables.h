@@ -3,14 +3,17 @@
 // Which function is behind a pointer to a function, or in a std::function. See callables.cpp.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "analyzer/lowering/symbols.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace clang {
 class Expr;
 class FunctionDecl;
+class ParmVarDecl;
 class Stmt;
 class ValueDecl;
 }  // namespace clang
@@ -33,6 +36,17 @@ class Callables {
   [[nodiscard]] const clang::ValueDecl* slot(const clang::Expr* expression) const;
   /// The one function that it ever holds, nullptr if that is not known. To be asked when everything was read.
   [[nodiscard]] const clang::FunctionDecl* target(const clang::ValueDecl& slot) const;
+  /// All that it is ever seen to hold.
+  [[nodiscard]] std::vector<const clang::FunctionDecl*> seen_in(const clang::ValueDecl& slot) const;
+  /// The one function that the value of an expression runs, nullptr if that is not known.
+  [[nodiscard]] const clang::FunctionDecl* given(const clang::Expr& value) const;
+
+  /// Parameters of a function, and what one of its callers gives them.
+  using Bindings = std::vector<std::pair<const clang::ValueDecl*, const clang::FunctionDecl*>>;
+  /// From now on these parameters hold these functions.
+  void bind(const Bindings& bindings);
+  /// A parameter that holds callables, that can be bound: its function puts nothing else there.
+  [[nodiscard]] bool can_be_bound(const clang::ParmVarDecl& parameter) const;
 
  private:
   struct Held {
@@ -43,11 +57,13 @@ class Callables {
 
   /// All that is ever put there is in this translation unit.
   [[nodiscard]] bool closed(const clang::ValueDecl& slot) const;
-  void read_value(Held& held, const clang::Expr* value);
+  void read_value(Held& held, const clang::Expr* value) const;
   void open(const clang::Expr* expression);
 
   Symbols& symbols_;
   llvm::DenseMap<const clang::ValueDecl*, Held> held_;
+  llvm::DenseSet<const clang::ValueDecl*> reassigned_;  ///< parameters: by their function
+  llvm::DenseMap<const clang::ValueDecl*, const clang::FunctionDecl*> bound_;
 };
 
 }  // namespace streamsan::analyzer

@@ -76,7 +76,7 @@ const clang::ValueDecl* named(const clang::Expr* expression) {
 
 }  // namespace
 
-Census::Census(Symbols& symbols) : symbols_(symbols), callables_(symbols) {
+Census::Census(Symbols& symbols) : symbols_(symbols), callables_(symbols), shared_owners_(find_shared_owners(symbols)) {
   visit_all(*symbols.context().getTranslationUnitDecl());
   choose();
 }
@@ -155,7 +155,10 @@ void Census::visit(const clang::FunctionDecl& function) {
     }
   if (llvm::isa<clang::CXXDestructorDecl>(definition)) {
     const auto* record = llvm::cast<clang::CXXRecordDecl>(definition->getDeclContext());
-    for (const clang::FieldDecl* field : record->fields()) walk_type(field->getType(), node);
+    for (const clang::FieldDecl* field : record->fields()) {
+      walk_type(field->getType(), node);
+      if (const clang::FunctionDecl* runs = deleter(*field)) call(*runs, node);
+    }
     for (const clang::CXXBaseSpecifier& base : record->bases()) walk_type(base.getType(), node);
   }
   walk(definition->getBody(), node);
@@ -263,6 +266,7 @@ void Census::walk(const clang::Stmt* statement, Node& node) {
       const auto* variable = llvm::dyn_cast<clang::VarDecl>(declared);
       if (variable == nullptr) continue;
       walk_type(variable->getType(), node);
+      if (const clang::FunctionDecl* runs = deleter(*variable)) call(*runs, node);
       if (variable->getType()->isReferenceType() && variable->hasInit())
         if (const clang::ValueDecl* referent = named(variable->getInit())) addressed_.insert(referent);
     }
@@ -283,6 +287,26 @@ std::vector<Census::Node*> Census::run_by(const clang::FunctionDecl* callee) con
   return result;
 }
 
+/// The one class that does something with streams, events or device memory, of those that override methods of `base`
+/// and `base` itself; nullptr: there is none, more than one, or no object of it is made here. Whoever is given a `base`
+/// may be given one of these, and then all calls run its methods.
+const clang::CXXRecordDecl* Census::working_class(const clang::CXXRecordDecl& base) const {
+  const clang::CXXRecordDecl* works = nullptr;
+  for (const clang::CXXMethodDecl* method : base.methods()) {
+    if (!method->isVirtual() || llvm::isa<clang::CXXDestructorDecl>(method)) continue;
+    for (const Node* node : run_by(canonical(*method))) {
+      if (!roots_.contains(canonical(*node->definition))) continue;
+      const auto* record = llvm::cast<clang::CXXRecordDecl>(node->definition->getDeclContext());
+      if (works != nullptr && works != record) return nullptr;
+      works = record;
+    }
+  }
+  const bool made = works != nullptr && std::ranges::any_of(works->ctors(), [](const auto* constructor) {
+                      return constructor->isUsed(false) && !constructor->isCopyOrMoveConstructor();
+                    });
+  return made ? works : nullptr;
+}
+
 const clang::FunctionDecl* Census::only_override(const clang::FunctionDecl& method) const {
   const auto* declared = llvm::dyn_cast<clang::CXXMethodDecl>(&method);
   if (declared == nullptr || llvm::isa<clang::CXXDestructorDecl>(method)) return nullptr;
@@ -293,7 +317,11 @@ const clang::FunctionDecl* Census::only_override(const clang::FunctionDecl& meth
   const bool unseen = record->isLocalClass() != nullptr || record->isInAnonymousNamespace() ||
                       sources.isInMainFile(sources.getExpansionLoc(record->getLocation()));
   if (!final && !unseen) return nullptr;
-  const std::vector<Node*> all = run_by(canonical(method));
+  std::vector<Node*> all = run_by(canonical(method));
+  if (all.size() > 1) {
+    const clang::CXXRecordDecl* works = working_class(*record);
+    std::erase_if(all, [&](const Node* node) { return node->definition->getDeclContext() != works; });
+  }
   if (all.size() != 1) return nullptr;
   const clang::FunctionDecl* only = all.front()->definition;
   if (!final && canonical(*only) == canonical(method)) return nullptr;
@@ -305,7 +333,7 @@ void Census::choose() {
   std::vector<Node*> work;
   for (const auto& node : nodes_) {
     for (const clang::ValueDecl* slot : node->called_through)
-      if (const clang::FunctionDecl* target = callables_.target(*slot)) call(*target, *node);
+      for (const clang::FunctionDecl* target : callables_.seen_in(*slot)) call(*target, *node);
     for (const clang::FunctionDecl* callee : node->callees)
       for (Node* run : run_by(callee)) callers[run].push_back(node.get());
     if (node->direct) work.push_back(node.get());

@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "analyzer/lowering/callables.h"
+#include "analyzer/lowering/shared_owners.h"
 #include "analyzer/lowering/symbols.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace clang {
+class CXXRecordDecl;
 class DeclContext;
 class Stmt;
 class ValueDecl;
@@ -28,11 +30,17 @@ class Census {
   [[nodiscard]] bool is_root(const clang::FunctionDecl& function) const { return roots_.contains(canonical(function)); }
   /// The definition that is lowered for a callee, or nullptr.
   [[nodiscard]] const clang::FunctionDecl* lowered(const clang::FunctionDecl& function) const;
-  /// What a virtual call of `method` can run, if that is one function that is lowered; else nullptr.
+  /// What a virtual call of `method` can run, if that is one function that is lowered, or, of several, that of the one
+  /// class that does something on the device; else nullptr.
   [[nodiscard]] const clang::FunctionDecl* only_override(const clang::FunctionDecl& method) const;
   /// Somewhere in the translation unit: &variable, an array used as a pointer, a reference bound to it.
   [[nodiscard]] bool address_taken(const clang::ValueDecl& variable) const { return addressed_.contains(&variable); }
   [[nodiscard]] const Callables& callables() const { return callables_; }
+  void bind(const Callables::Bindings& bindings) { callables_.bind(bindings); }
+  /// What the end of a shared pointer calls that nobody shares; nullptr: not known, or another variable.
+  [[nodiscard]] const clang::FunctionDecl* deleter(const clang::ValueDecl& owner) const {
+    return shared_owners_.lookup(&owner);
+  }
   [[nodiscard]] std::uint32_t functions_seen() const { return static_cast<std::uint32_t>(nodes_.size()); }
 
  private:
@@ -52,11 +60,13 @@ class Census {
   void walk_type(clang::QualType type, Node& node);
   void call(const clang::FunctionDecl& callee, Node& node);
   void choose();
+  [[nodiscard]] const clang::CXXRecordDecl* working_class(const clang::CXXRecordDecl& base) const;
   /// The functions that a call of `callee` may run.
   [[nodiscard]] std::vector<Node*> run_by(const clang::FunctionDecl* callee) const;
 
   Symbols& symbols_;
   Callables callables_;
+  SharedOwners shared_owners_;
   llvm::DenseMap<const clang::FunctionDecl*, std::vector<const clang::FunctionDecl*>> overrides_;  ///< definitions
   std::vector<std::unique_ptr<Node>> nodes_;
   llvm::DenseMap<const clang::FunctionDecl*, Node*> by_function_;

@@ -5,6 +5,9 @@
 // Which function it is, callables.cpp knows. What a lambda has captured goes with it from place to place: a std::function
 // is an object whose parts are the captures of the closure that was put into it, so copying and moving it are what they
 // are for any object. Making or assigning one runs nothing and waits for nothing; it is the call that may.
+//
+// A function that calls what its callers give it (`queue.enqueue([&](cudaStream_t s) {...})`) is lowered once more for
+// each such callable, as a template is instantiated for each: there its parameter holds that one.
 #include "analyzer/lowering/host_callables.h"
 
 #include <algorithm>
@@ -19,6 +22,12 @@
 #include "clang/AST/ExprCXX.h"
 
 namespace streamsan::analyzer::host {
+
+namespace {
+
+constexpr std::size_t kMostVersions = 128;  ///< of all functions
+
+}  // namespace
 
 CallbackCalls::CallbackCalls(const Parts& parts)
     : unit_(parts.unit),
@@ -67,6 +76,27 @@ void CallbackCalls::redirect(Call& call) {
   if (target == nullptr) return;
   if (const clang::FunctionDecl* body = unit_.census.lowered(*target)) target = body;
   call.callee = target;
+}
+
+std::string CallbackCalls::version(const Call& call, const std::string& usr) {
+  const clang::FunctionDecl* definition = unit_.census.lowered(*call.callee);
+  if (definition == nullptr) return usr;
+  const Callables& callables = unit_.census.callables();
+  Unit::Version made{.definition = definition, .bindings = {}, .usr = usr};
+  for (unsigned i = 0; i < call.arguments.size() && i < definition->getNumParams(); ++i) {
+    const clang::ParmVarDecl* parameter = definition->getParamDecl(i);
+    if (!callables.can_be_bound(*parameter)) continue;
+    const clang::FunctionDecl* runs = callables.given(*call.arguments[i]);
+    if (runs == nullptr || callables.target(*parameter) == runs) continue;
+    made.bindings.emplace_back(parameter, runs);
+    made.usr += " given " + unit_.usr(*runs);
+  }
+  if (made.bindings.empty()) return usr;
+  if (unit_.version_usrs.contains(made.usr)) return made.usr;
+  if (unit_.version_usrs.size() == kMostVersions) return usr;
+  unit_.version_usrs.insert(made.usr);
+  unit_.versions.push_back(made);
+  return made.usr;
 }
 
 bool CallbackCalls::given(const Call& call) {

@@ -3,6 +3,8 @@
 // std::function and pointers to functions; see host_callables.cpp.
 #pragma once
 
+#include <string>
+
 #include "analyzer/lowering/host_call.h"
 
 namespace streamsan::analyzer::host {
@@ -24,6 +26,9 @@ class CallbackCalls {
   bool construct(const Call& call);
   /// Makes a call through a pointer or a std::function the call of the function behind it, if that is known.
   void redirect(Call& call);
+  /// The function that a call of `usr` is: where the arguments say what it will call, and that differs from caller to
+  /// caller, a version of it for these.
+  std::string version(const Call& call, const std::string& usr);
   /// A std::function is among the arguments, for library code to keep or to run.
   [[nodiscard]] static bool given(const Call& call);
 

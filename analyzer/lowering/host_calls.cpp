@@ -194,7 +194,7 @@ ir::PlaceId Calls::refer_result(const Call& call, clang::QualType reference) {
 
 void Calls::call_body(const Call& call, const std::string& usr) {
   ir::Op op = start(OpKind::Call, call);
-  op.callee = usr;
+  op.callee = callbacks_.version(call, usr);
   op.name = unit_.symbols.shown(*call.callee);
   for (std::size_t i = 0; i < call.arguments.size(); ++i) {
     const bool known = i < call.callee->getNumParams();

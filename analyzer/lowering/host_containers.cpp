@@ -184,6 +184,10 @@ void Containers::make(const Call& call) {
     return out_.emit_assign(places_.data(from), {.kind = Operand::Kind::Null}, call.site);
   }
   if (pointer_like && construction) {
+    // shared_ptr(p, deleter): with what a lambda has captured.
+    if (call.arguments.size() == 2 && call.arguments[1]->getType()->isRecordType())
+      if (const ir::PlaceId from = places_.place(call.arguments[1]); from != ir::kNoPlace)
+        assignments_.copy_object(object, from, call.arguments[1]->getType());
     // shared_ptr(owner, p): what p points to is part of what the owner keeps.
     if (call.arguments.size() == 2 && unit_.symbols.points(first->getType())) first = call.arguments[1];
     // unique_ptr(p), unique_ptr(): the pointer.
@@ -398,7 +402,12 @@ void Containers::reset(const Call& call) {
   }
   const ir::PlaceId from = first == nullptr ? ir::kNoPlace : places_.place(first);
   if (from == call.object) return;
-  lifetimes_.destroy_owner(call.object, type, call.site, nullptr);
+  const auto* named = call.object_expression == nullptr ? nullptr : strip(call.object_expression);
+  const clang::ValueDecl* variable = nullptr;
+  if (const auto* name = llvm::dyn_cast_or_null<clang::DeclRefExpr>(named)) variable = name->getDecl();
+  if (const auto* member = llvm::dyn_cast_or_null<clang::MemberExpr>(named)) variable = member->getMemberDecl();
+  if (!lifetimes_.destroy_shared(variable, call.object, call.site))
+    lifetimes_.destroy_owner(call.object, type, call.site, nullptr);
   if (!assigned) {
     const Operand next = first == nullptr ? Operand{.kind = Operand::Kind::Null} : values_.memory(first);
     return out_.emit_assign(places_.data(call.object), next.kind == Operand::Kind::None ? unknown() : next, call.site);

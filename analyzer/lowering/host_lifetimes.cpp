@@ -253,6 +253,7 @@ bool Lifetimes::is_of_unit(clang::QualType type) const {
 
 void Lifetimes::destroy(ir::PlaceId object, clang::QualType type, ir::SiteId site, const clang::VarDecl* variable) {
   if (object == ir::kNoPlace) return;
+  if (destroy_shared(variable, object, site)) return;
   type = type.getNonReferenceType();
   if (const auto* array = type->getAsArrayTypeUnsafe()) {
     const auto* counted = llvm::dyn_cast<clang::ConstantArrayType>(array);
@@ -304,9 +305,36 @@ void Lifetimes::destroy(ir::PlaceId object, clang::QualType type, ir::SiteId sit
     call_destructor(*destructor, object, ends_.end_of(variable, site));
 }
 
-void Lifetimes::destroy_member(ir::PlaceId member, clang::QualType type, ir::SiteId site) {
-  if (unit_.symbols.is_tensor(type)) return tensors_.free_tensor(member, site);
-  destroy(member, type, site);
+void Lifetimes::destroy_member(ir::PlaceId member, const clang::FieldDecl& field, ir::SiteId site) {
+  if (unit_.symbols.is_tensor(field.getType())) return tensors_.free_tensor(member, site);
+  if (!destroy_shared(&field, member, site)) destroy(member, field.getType(), site);
+}
+
+bool Lifetimes::destroy_shared(const clang::ValueDecl* owner, ir::PlaceId object, ir::SiteId site) {
+  const clang::FunctionDecl* deleter = owner == nullptr ? nullptr : unit_.census.deleter(*owner);
+  if (deleter == nullptr || object == ir::kNoPlace) return false;
+  const Operand held = value(places_.data(object));
+  if (const Model* model = unit_.symbols.known(*deleter).model) {
+    const api::EffectKind effect = model->effect.kind;
+    if (model->action != ActionKind::Effect || (effect != api::EffectKind::Free && effect != api::EffectKind::FreeHost))
+      return false;
+    ir::Site end = out_.site_of(site);
+    end.text = model->name;
+    ir::Op op{.kind = OpKind::Free, .site = out_.add(std::move(end)), .name = model->name};
+    op.source = held;
+    op.memory = model->memory;
+    out_.emit(std::move(op));
+    return true;
+  }
+  if (unit_.census.lowered(*deleter) == nullptr) return false;
+  // What a lambda has captured is kept with the pointer, as in a std::function.
+  ir::Op op{.kind = OpKind::Call, .site = ends_.end_of(llvm::dyn_cast<clang::VarDecl>(owner), site)};
+  op.callee = unit_.usr(*deleter);
+  op.name = unit_.symbols.shown(*deleter);
+  op.object = llvm::isa<clang::CXXMethodDecl>(deleter) ? address(object) : Operand{};
+  op.arguments.push_back(held);
+  out_.emit(std::move(op));
+  return true;
 }
 
 void Lifetimes::destroy_owner(ir::PlaceId object, clang::QualType type, ir::SiteId site,

@@ -49,7 +49,9 @@ class Lifetimes {
   /// `variable` is the one that goes out of scope, if that is why.
   void destroy(ir::PlaceId object, clang::QualType type, ir::SiteId site, const clang::VarDecl* variable = nullptr);
   /// The same of a member of the object whose destructor this is.
-  void destroy_member(ir::PlaceId member, clang::QualType type, ir::SiteId site);
+  void destroy_member(ir::PlaceId member, const clang::FieldDecl& field, ir::SiteId site);
+  /// What `object` holds, if `owner` is a shared pointer that nobody shares; else false.
+  bool destroy_shared(const clang::ValueDecl* owner, ir::PlaceId object, ir::SiteId site);
   /// The same of a container, a smart pointer or a tensor.
   void destroy_owner(ir::PlaceId object, clang::QualType type, ir::SiteId site, const clang::VarDecl* variable);
 

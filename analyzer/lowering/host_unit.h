@@ -5,6 +5,8 @@
 
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 #include "analyzer/lowering/census.h"
 #include "analyzer/lowering/free_lists.h"
@@ -34,6 +36,15 @@ struct Unit {
   KernelEffects kernels;
   std::unordered_map<std::string, const clang::FunctionDecl*> usr_owner;
   llvm::DenseMap<const clang::FunctionDecl*, std::string> usrs;
+
+  /// A function as it is where a caller gives it certain functions to call.
+  struct Version {
+    const clang::FunctionDecl* definition = nullptr;
+    Callables::Bindings bindings;
+    std::string usr;
+  };
+  std::vector<Version> versions;  ///< to be lowered
+  std::unordered_set<std::string> version_usrs;
 
   /// Unique in the translation unit: Clang gives two lambdas of one function one USR.
   const std::string& usr(const clang::FunctionDecl& function);

@@ -215,8 +215,7 @@ void Walk::walk_element(const clang::CFGElement& element) {
     }
     case clang::CFGElement::MemberDtor: {
       const clang::FieldDecl* field = element.castAs<clang::CFGMemberDtor>().getFieldDecl();
-      return lifetimes_.destroy_member(places_.member(places_.this_place(), *field), field->getType(),
-                                       ends_.body_end());
+      return lifetimes_.destroy_member(places_.member(places_.this_place(), *field), *field, ends_.body_end());
     }
     case clang::CFGElement::BaseDtor: {
       const clang::CXXBaseSpecifier* base = element.castAs<clang::CFGBaseDtor>().getBaseSpecifier();

@@ -50,6 +50,15 @@ Lowered lower(clang::ASTContext& context, const Models& models, const LoweringOp
     std::string usr = function.usr;
     lowered.program.functions.emplace(std::move(usr), std::move(function));
   }
+  // They may make more of their kind.
+  for (std::size_t i = 0; i < unit.versions.size(); ++i) {
+    const host::Unit::Version version = unit.versions[i];
+    census.bind(version.bindings);
+    ir::Function function = host::lower(unit, *version.definition);
+    function.usr = version.usr;
+    lowered.program.functions.emplace(version.usr, std::move(function));
+  }
+  census.bind({});
   lowered.program.fields = handle_fields(context, models);
   for (auto& [key, field] : lowered.program.fields)
     if (field.made.begin != 0) field.made = unit.sites.at(clang::SourceLocation::getFromRawEncoding(field.made.begin));

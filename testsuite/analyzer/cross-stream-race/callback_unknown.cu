@@ -2,7 +2,8 @@
 // RUN: %check cross-stream-race %s
 //
 // What a callback runs is not known: two lambdas are put into it, somebody else can put one there, its address is
-// taken, or a library keeps it. It may have waited: silent. stored_callback.cu has what is known.
+// taken, or a library keeps it. It may have waited: silent. stored_callback.cu has what is known, given_lambdas.cu what
+// each caller gives.
 #include <cuda_runtime.h>
 
 #include <functional>
@@ -21,9 +22,10 @@ static void both(float* data, float* out, const std::function<void(float*)>& wai
   cudaDeviceSynchronize();
 }
 
-void two_lambdas(float* data, float* out, cudaStream_t s) {
-  both(data, out, [](float*) { cudaDeviceSynchronize(); });
-  both(data, out, [s](float* p) { fill<<<1, 256, 0, s>>>(p); });
+void two_lambdas(float* data, float* out, cudaStream_t s, bool waits) {
+  std::function<void(float*)> then = [s](float* p) { fill<<<1, 256, 0, s>>>(p); };
+  if (waits) then = [](float*) { cudaDeviceSynchronize(); };
+  both(data, out, then);
 }
 
 void from_outside(float* data, float* out, std::function<void(float*)> wait) {
