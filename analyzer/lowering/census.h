@@ -51,6 +51,7 @@ class Census {
   void walk(const clang::Stmt* statement, Node& node);
   void walk_type(clang::QualType type, Node& node);
   void call(const clang::FunctionDecl& callee, Node& node);
+  void construct_by_library(const clang::FunctionDecl& callee, Node& node);
   void choose();
   /// The functions that a call of `callee` may run.
   [[nodiscard]] std::vector<Node*> run_by(const clang::FunctionDecl* callee) const;
