@@ -247,6 +247,18 @@ void Store::copy(Values& values, ir::PlaceId target, LocationId source, OpIndex 
   }
 }
 
+void Store::copy_elements(Values& values, LocationId target, LocationId source, OpIndex op) {
+  std::vector<std::pair<LocationId, ValueId>> found;
+  for (const auto& [location, value] : held_)
+    if (location != source && values[location].kind != LKind::Stamp && values[location].kind != LKind::Alias &&
+        values.inside(location, source))
+      found.emplace_back(location, value);
+  for (const auto& [location, value] : found) {
+    const LocationId to = values.moved(location, source, target);
+    if (to != kNowhere && !held_.contains(to) && values.precise(to)) put(values, to, value, op);
+  }
+}
+
 void Store::apply(Values& values, OpIndex index) {
   const ir::Op& op = values.op(index);
   switch (op.kind) {
@@ -267,6 +279,7 @@ void Store::apply(Values& values, OpIndex index) {
                                       : kNowhere;
         forget(values, locate(values, op.target), index);
         if (source != kNowhere) copy(values, op.target, source, index);
+        if (source != kNowhere) copy_elements(values, locate(values, op.target), source, index);
       }
       break;
     case OpKind::Fresh:

@@ -69,6 +69,8 @@ class Store {
   void forget(Values& values, LocationId location, OpIndex op);
   void erase_overlapping(Values& values, LocationId location);
   void copy(Values& values, ir::PlaceId target, LocationId source, OpIndex op);
+  /// What else is held in it, above all in elements at indices that variables say.
+  void copy_elements(Values& values, LocationId target, LocationId source, OpIndex op);
 
   using Held = SortedMap<LocationId, ValueId>;
   Held held_;

@@ -428,6 +428,18 @@ LocationId Values::starred(LocationId id) {
   return result;
 }
 
+LocationId Values::moved(LocationId part, LocationId from, LocationId to) {
+  if (part == from) return to;
+  Location made = (*this)[part];
+  if (made.kind != Location::Kind::Field && made.kind != Location::Kind::Index) return kNowhere;
+  made.base = moved(made.base, from, to);
+  if (made.base == kNowhere) return kNowhere;
+  const ir::PlaceId seen = this->seen(part);
+  const LocationId result = location(made);
+  if (known(result).seen == ir::kNoPlace) known(result).seen = seen;
+  return result;
+}
+
 bool Values::inside(LocationId inner, LocationId outer) const {
   if (top(inner) != top(outer)) return false;
   for (LocationId at = inner;; at = (*this)[at].base) {

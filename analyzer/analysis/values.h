@@ -206,6 +206,8 @@ class Values {
   /// A local variable or temporary of the function, or inside of one.
   [[nodiscard]] bool local(LocationId id) const { return known(known(id).top).local; }
   [[nodiscard]] bool inside(LocationId inner, LocationId outer) const;
+  /// The same part of `to` that `part` is of `from`; kNowhere: it is not reached by fields and elements alone.
+  LocationId moved(LocationId part, LocationId from, LocationId to);
   /// In an object that others may have a name for, too.
   [[nodiscard]] bool may_have_alias(LocationId id) const;
   /// Two locations that may be one: equal but for indices that are not certainly different.

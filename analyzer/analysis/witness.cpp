@@ -97,7 +97,8 @@ std::string Witness::name(LocationId location) const {
         const bool whole = step > 1 && *index.constant % step == 0;
         return array + "[" + std::to_string(whole ? *index.constant / step : *index.constant) + "]";
       }
-      if (seen == ir::kNoPlace || root_of(seen).inlined) return array + "[...]";
+      const bool counted = seen != ir::kNoPlace && ir::hidden_part(function.spell(seen)).has_value();
+      if (seen == ir::kNoPlace || counted || root_of(seen).inlined) return array + "[...]";
       return function.spell(seen);
     }
     case Location::Kind::Target: {

@@ -67,6 +67,13 @@ std::string quoted(std::string_view name) {
   if (part->hidden == ir::Hidden::CurrentStream) {
     return "the current stream";
   }
+  if (part->hidden == ir::Hidden::Size || part->hidden == ir::Hidden::Begin) {
+    // An element that is counted: `parts[...]`.
+    const std::size_t open = name.rfind('[', part->at), close = name.find(']', part->at);
+    if (open != std::string_view::npos && close != std::string_view::npos) {
+      return quoted(std::string(name.substr(0, open)) + "[...]" + std::string(name.substr(close + 1)));
+    }
+  }
   std::string_view base = name.substr(0, part->at);
   while (base.ends_with('.') || base.ends_with('>') || base.ends_with('-')) {
     base.remove_suffix(1);

@@ -3,8 +3,9 @@
 // Loops over elements, and over slots.
 //
 // A loop qualifies if its head asks `i < bound`, `i` is set to a constant before it and stepped by one in one place, and
-// somewhere in it an element is named by `i` where something happens that can be ordered. The bound is a constant, or
-// one place that nothing in the function writes; copies that inlining made are followed.
+// somewhere in it a container grows, or an element is named by `i` where something happens that can be ordered. The
+// bound is a constant, or one place that nothing in the function writes, or that holds a constant there (settled.h);
+// copies that inlining made are followed.
 //
 // So does any loop, whatever ends it, that enqueues work and goes through slots in turn, or swaps its buffers.
 #include "analyzer/ir/counted_loops.h"
@@ -13,8 +14,10 @@
 #include <map>
 #include <string>
 
+#include "analyzer/ir/hidden.h"
 #include "analyzer/ir/polynomial.h"
 #include "analyzer/ir/rings.h"
+#include "analyzer/ir/settled.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer::ir {
@@ -49,7 +52,7 @@ class Loops {
       const Counted plain{.head = head, .blocks = std::move(body)};
       Counted loop = plain;
       const bool counted = counts(loop);
-      const bool by_elements = counted && names_elements(loop);
+      const bool by_elements = counted && (names_elements(loop) || fills(loop));
       if (!counted) loop = plain;
       find_turns(loop);
       if (by_elements || loop.turns > 0) result.push_back(std::move(loop));
@@ -77,7 +80,11 @@ class Loops {
       return false;
     if (text == "$0 < $1" || text == "$0 != $1") {
       loop.number = condition.uses[1];
-      if (!resolve(loop)) return false;
+      if (!resolve(loop)) {
+        loop.end = constant_in_loop(function_, loop.head, loop.blocks, condition.uses[1]);
+        loop.number = kNoPlace;
+        if (!loop.end) return false;
+      }
     } else if (condition.uses.size() == 1 && (text.starts_with("$0 < ") || text.starts_with("$0 != "))) {
       const std::string bound = text.substr(text.rfind(' ') + 1);
       if (bound.empty() || bound.size() > 4 || !std::ranges::all_of(bound, [](char c) { return c >= '0' && c <= '9'; }))
@@ -146,6 +153,16 @@ class Loops {
       for (const PlaceId number : rings.numbers)
         if (loop.slots == kNoPlace && stays_put(number)) loop.slots = number, slots = kSupposedSlots;
     if (slots > 1 && slots <= kMostSlots) loop.turns = slots + 1;
+  }
+
+  /// A container of handles or memory grows in it.
+  [[nodiscard]] bool fills(const Counted& loop) const {
+    return std::ranges::any_of(loop.blocks, [&](std::size_t block) {
+      return std::ranges::any_of(function_.blocks[block].ops, [&](const Op& op) {
+        return op.kind == OpKind::Assign && op.target != kNoPlace && is(function_[op.target], Hidden::Size) &&
+               op.source.kind == Operand::Kind::Number;
+      });
+    });
   }
 
   [[nodiscard]] bool names_elements(const Counted& loop) const {

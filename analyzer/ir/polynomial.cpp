@@ -183,9 +183,16 @@ std::string numbered(const Function& function, const Expr& expr) {
     const auto same_name = [&](PlaceId use) { return function[use].name == used.name; };
     if (std::ranges::count_if(expr.uses, same_name) > 1) continue;
     std::string path;
-    for (PlaceId at = expr.uses[number]; at != kNoPlace && function[at].kind == Place::Kind::Field;
-         at = function[at].base) {
-      path = path.empty() ? function[at].name : function[at].name + "." + path;
+    bool through_pointer = false;
+    for (PlaceId at = expr.uses[number]; at != kNoPlace; at = function[at].base) {
+      const Place& part = function[at];
+      if (part.kind == Place::Kind::Deref && !path.empty()) {
+        through_pointer = true;
+        continue;
+      }
+      if (part.kind != Place::Kind::Field) break;
+      path = path.empty() ? part.name : part.name + (through_pointer ? "->" : ".") + path;
+      through_pointer = false;
       if (replace("this->" + path, with)) break;
     }
   }

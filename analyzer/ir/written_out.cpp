@@ -31,6 +31,7 @@
 #include "analyzer/ir/counted_loops.h"
 #include "analyzer/ir/inline.h"
 #include "analyzer/ir/rings.h"
+#include "analyzer/ir/settled.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer::ir {
@@ -200,8 +201,10 @@ class Writer {
 
 }  // namespace
 
-std::optional<WrittenOut> write_out_loops(const Function& function) {
-  if (function.blocks.empty()) return std::nullopt;
+std::optional<WrittenOut> write_out_loops(const Function& closed) {
+  if (closed.blocks.empty()) return std::nullopt;
+  Function function = closed;
+  name_what_is_pointed_to(function);
   std::vector<Counted> loops = counted_loops(function);
   if (loops.empty()) return std::nullopt;
   // The one number that most loops count to.

@@ -185,8 +185,29 @@ void Census::walk_type(clang::QualType type, Node& node) {
   }
 }
 
+/// make_unique<T>(...), v.emplace_back(...): the library calls a constructor.
+void Census::construct_by_library(const clang::FunctionDecl& callee, Node& node) {
+  const llvm::StringRef name = symbols_.known(callee).callee.name;
+  const clang::CXXRecordDecl* of = nullptr;
+  if (name == "make_unique" || name == "make_shared") {
+    of = Symbols::record(callee.getReturnType());
+  } else if (const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(&callee);
+             method != nullptr && name.starts_with("emplace") && symbols_.known(callee).callee.in_system_header) {
+    of = method->getParent();
+  }
+  const auto* owner = llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(of);
+  if (owner == nullptr || owner->getTemplateArgs().size() == 0 ||
+      owner->getTemplateArgs()[0].getKind() != clang::TemplateArgument::Type)
+    return;
+  const clang::CXXRecordDecl* made = Symbols::record(owner->getTemplateArgs()[0].getAsType());
+  if (made == nullptr || !made->hasDefinition() || symbols_.in_system_header(*made)) return;
+  for (const clang::CXXConstructorDecl* constructor : made->ctors())
+    if (!constructor->isCopyOrMoveConstructor()) call(*constructor, node);
+}
+
 void Census::call(const clang::FunctionDecl& callee, Node& node) {
   const Symbols::Known& known = symbols_.known(callee);
+  construct_by_library(callee, node);
   if (known.model != nullptr) {
     node.direct = node.direct || matters(*known.model);
     return;

@@ -176,7 +176,9 @@ void Assignments::initialize_parts(ir::PlaceId target, const clang::InitListExpr
       if (next >= list.getNumInits()) return;
       const clang::Expr* value = list.getInit(next++);
       const TypeKind of = out_.kind(field->getType());
-      if (of != TypeKind::Other && of != TypeKind::Integer) initialize(places_.member(target, *field), value);
+      const bool number = of == TypeKind::Integer && constant(value, unit_.context).has_value();
+      if (number || (of != TypeKind::Other && of != TypeKind::Integer))
+        initialize(places_.member(target, *field), value);
     }
     return;
   }

@@ -9,7 +9,6 @@
 #include "analyzer/lowering/host_containers.h"
 
 #include <algorithm>
-#include <array>
 
 #include "analyzer/ir/hidden.h"
 #include "analyzer/lowering/host_arguments.h"
@@ -22,6 +21,7 @@
 #include "analyzer/lowering/host_parts.h"
 #include "analyzer/lowering/host_places.h"
 #include "analyzer/lowering/host_refills.h"
+#include "analyzer/lowering/host_sequences.h"
 #include "analyzer/lowering/host_tensors.h"
 #include "analyzer/lowering/host_unit.h"
 #include "analyzer/lowering/host_values.h"
@@ -67,7 +67,8 @@ Containers::Containers(const Parts& parts)
       ends_(parts.ends),
       lifetimes_(parts.lifetimes),
       arguments_(parts.arguments),
-      tensors_(parts.tensors) {}
+      tensors_(parts.tensors),
+      sequences_(parts.sequences) {}
 
 void Containers::apply(const Call& call) {
   const Model& model = *call.model;
@@ -142,9 +143,8 @@ void Containers::get_element(const Call& call) {
   const clang::QualType returned = call.callee->getReturnType();
   ir::ExprId index = call.arguments.empty() ? ir::kNoExpr : values_.expr(call.arguments.front());
   if (index == ir::kNoExpr) {
-    index = call.known->callee.name == "back"
-                ? out_.add(ir::Expr{.text = out_.spell(call.object) + ".size() - 1", .uses = {}, .constant = {}})
-                : numbers_.number(0);
+    const std::string& name = call.known->callee.name;
+    index = name == "back" || name == "top" ? places_.last_index(call.object) : numbers_.number(0);
   }
   const clang::QualType inner = returned.getNonReferenceType();
   const bool elsewhere = unit_.symbols.points(type) || (unit_.symbols.views(type) && !unit_.symbols.has_block(type));
@@ -181,6 +181,7 @@ void Containers::make(const Call& call) {
     if (from == ir::kNoPlace) return out_.emit_fresh(object, call.site);
     out_.emit_assign(object, value(from), call.site);
     out_.emit_assign(places_.data(object), value(places_.data(from)), call.site);
+    sequences_.leave_empty(from, call.site);
     return out_.emit_assign(places_.data(from), {.kind = Operand::Kind::Null}, call.site);
   }
   if (pointer_like && construction) {
@@ -212,13 +213,8 @@ void Containers::make(const Call& call) {
     if (const auto* list = llvm::dyn_cast<clang::InitListExpr>(strip(first));
         list != nullptr && list->getType()->isArrayType())
       assignments_.initialize_parts(object, *list);
-  if (const ir::PlaceId size = places_.size(object); size != ir::kNoPlace && construction) {
-    const bool counted = first != nullptr && out_.kind(first->getType()) == TypeKind::Integer;
-    if (counted)
-      out_.emit_assign(size, values_.integer(first), call.site);
-    else if (constructor == nullptr || !constructor->isCopyConstructor())
-      out_.emit_fresh(size, call.site);
-  }
+  if (construction && (constructor == nullptr || !constructor->isCopyConstructor() || !is_same(first)))
+    sequences_.make(call, object);
   const bool on_host = model.memory == MemoryKind::Pageable;
   if (on_host && !model.roles.empty()) {
     ir::Op read = start(OpKind::HostAccess, call);
@@ -311,46 +307,17 @@ void Containers::write_block(const Call& call, const Operand& where, const char*
 void Containers::change_size(const Call& call) {
   if (call.known->callee.name == "clear" && pinned(call.object))
     write_block(call, value(places_.data(call.object)), kRefill);
-  const ir::PlaceId size = places_.size(call.object);
-  if (size == ir::kNoPlace) return;
-  static constexpr std::array kChange = {"clear",     "pop_back",     "pop_front",  "erase",
-                                         "resize",    "assign",       "insert",     "emplace",
-                                         "push_back", "emplace_back", "push_front", "emplace_front"};
-  const std::string& name = call.known->callee.name;
-  if (std::ranges::find(kChange, name) == kChange.end()) return;
-  if (name != "push_back") tensors_.put_into(call.object, ir::kNoPlace, call.site);
-  const clang::Expr* first = call.argument(0);
-  const bool counted =
-      (name == "resize" || name == "assign") && first != nullptr && out_.kind(first->getType()) == TypeKind::Integer;
-  if (counted) return out_.emit_assign(size, values_.integer(first), call.site);
-  out_.emit_fresh(size, call.site);
-}
-
-/// The element behind the last: another one each time.
-void Containers::append(const Call& call) {
-  const clang::Expr* given = call.arguments.front();
-  const TypeKind of = out_.kind(given->getType());
-  if (of == TypeKind::Other || of == TypeKind::Integer) return;
-  const ir::PlaceId size = places_.size(call.object);
-  if (size == ir::kNoPlace) return;
-  const ir::PlaceId element = places_.element(call.object, numbers_.index_of(size), given->getType());
-  const ir::PlaceId from = of == TypeKind::Object && given->isXValue() ? places_.place(given) : ir::kNoPlace;
-  if (from == ir::kNoPlace)
-    assignments_.initialize(element, given);
-  else
-    assignments_.move_object(element, from, given->getType(), call.site);
-  tensors_.put_into(call.object, element, call.site);
+  if (call.object_expression != nullptr && call.object != ir::kNoPlace) sequences_.change(call);
 }
 
 void Containers::grow(const Call& call) {
   const llvm::StringRef name = call.known->callee.name;
   const ir::PlaceId block = places_.data(call.object);
   if (!call.model->roles.empty()) arguments_.host_touch(call);
-  const bool one_more = name == "push_back" || name == "emplace_back";
+  const bool one_more = sequences_.put(call);
   const bool moves = name == "resize" || name == "reserve" || name == "assign" || name == "shrink_to_fit" ||
                      name == "append" || name == "insert" || name == "operator+=";
   const auto owner = unit_.symbols.owner(out_.type_of(call.object));
-  if (one_more && call.arguments.size() == 1) append(call);
   // With pinned memory it matters which part is written: a copy of what is in front may go on.
   if (one_more && pinned(call.object))
     return write_block(call, numbers_.moved(value(block), numbers_.unknown_number()), "");
@@ -417,9 +384,13 @@ void Containers::reset(const Call& call) {
   const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(call.callee);
   const bool steals = method != nullptr && method->isMoveAssignmentOperator();
   tensors_.put_into(call.object, ir::kNoPlace, call.site);
-  if (from != ir::kNoPlace) out_.emit_assign(call.object, value(from), call.site);
+  if (from != ir::kNoPlace)
+    out_.emit_assign(call.object, value(from), call.site);
+  else
+    sequences_.forget(call.object, call.site);
   if (steals && from != ir::kNoPlace) {
     out_.emit_assign(places_.data(call.object), value(places_.data(from)), call.site);
+    sequences_.leave_empty(from, call.site);
     out_.emit_assign(places_.data(from), {.kind = Operand::Kind::Null}, call.site);
   } else if (unit_.symbols.points(type)) {
     // shared_ptr: both point to one thing.

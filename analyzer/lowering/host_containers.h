@@ -15,6 +15,7 @@ class FunctionBuilder;
 class Lifetimes;
 class Numbers;
 class Places;
+class Sequences;
 class Tensors;
 class Values;
 struct Parts;
@@ -39,7 +40,6 @@ class Containers {
   void enqueue_first_copy(const Call& call, ir::PlaceId object);
   void copy_across(const Call& call, ir::PlaceId object, clang::QualType type);
   void grow(const Call& call);
-  void append(const Call& call);
   void reset(const Call& call);
   /// Its block is pinned memory.
   [[nodiscard]] bool pinned(ir::PlaceId container) const;
@@ -56,6 +56,7 @@ class Containers {
   Lifetimes& lifetimes_;
   Arguments& arguments_;
   Tensors& tensors_;
+  Sequences& sequences_;
 };
 
 }  // namespace streamsan::analyzer::host

@@ -201,8 +201,13 @@ void Lifetimes::construct_pointee(const Call& call, ir::PlaceId pointer, clang::
       owner->getTemplateArgs()[0].getKind() != clang::TemplateArgument::Type)
     return;
   const clang::QualType inner = owner->getTemplateArgs()[0].getAsType();
-  const clang::CXXRecordDecl* record = inner->isArrayType() ? nullptr : Symbols::record(inner);
-  if (record == nullptr || !record->hasDefinition()) return;
+  if (!inner->isArrayType() && Symbols::record(inner) != nullptr)
+    construct_in_place(call, places_.pointee(value(pointer), inner), inner);
+}
+
+void Lifetimes::construct_in_place(const Call& call, ir::PlaceId object, clang::QualType type) {
+  const clang::CXXRecordDecl* record = Symbols::record(type);
+  if (object == ir::kNoPlace || record == nullptr || !record->hasDefinition()) return;
   // The one constructor that can be given so many arguments; several: which is not known.
   const clang::CXXConstructorDecl* chosen = nullptr;
   for (const clang::CXXConstructorDecl* constructor : record->ctors()) {
@@ -214,7 +219,6 @@ void Lifetimes::construct_pointee(const Call& call, ir::PlaceId pointer, clang::
     chosen = constructor;
   }
   if (chosen == nullptr) return;
-  const ir::PlaceId object = places_.pointee(value(pointer), inner);
   const Symbols::Known& known = unit_.symbols.known(*chosen);
   Call made = call;
   made.callee = chosen;

@@ -44,6 +44,8 @@ class Lifetimes {
   void construct(const clang::CXXConstructExpr& construction);
   /// What make_unique() and make_shared() make with the arguments of their call.
   void construct_pointee(const Call& call, ir::PlaceId pointer, clang::QualType type);
+  /// An object of the class that the arguments of the call are given to.
+  void construct_in_place(const Call& call, ir::PlaceId object, clang::QualType type);
   void allocate_new(const clang::CXXNewExpr& allocation);
   void delete_object(const clang::CXXDeleteExpr& deletion);
   /// `variable` is the one that goes out of scope, if that is why.

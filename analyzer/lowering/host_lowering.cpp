@@ -26,6 +26,7 @@
 #include "analyzer/lowering/host_places.h"
 #include "analyzer/lowering/host_refills.h"
 #include "analyzer/lowering/host_scan.h"
+#include "analyzer/lowering/host_sequences.h"
 #include "analyzer/lowering/host_source.h"
 #include "analyzer/lowering/host_standard.h"
 #include "analyzer/lowering/host_tensors.h"
@@ -50,7 +51,7 @@ struct Collaborators {
         numbers(unit, out.function()),
         parts{unit,     definition, scan,      out,    numbers,   places,   values,    assignments, touches,
               ends,     lifetimes,  arguments, calls,  standard,  modelled, effects,   launches,    libraries,
-              messages, containers, tensors,   tuples, optionals, maps,     callbacks, pools},
+              messages, containers, tensors,   tuples, optionals, maps,     callbacks, pools,       sequences},
         places(parts),
         values(parts),
         assignments(parts),
@@ -72,6 +73,7 @@ struct Collaborators {
         maps(parts),
         callbacks(parts),
         pools(parts),
+        sequences(parts),
         walk(parts) {}
 
   Scan scan;
@@ -99,6 +101,7 @@ struct Collaborators {
   Maps maps;
   CallbackCalls callbacks;
   Pools pools;
+  Sequences sequences;
   Walk walk;
 };
 

@@ -28,6 +28,7 @@ class Numbers;
 class Optionals;
 class Places;
 class Pools;
+class Sequences;
 class StandardLibrary;
 class Tensors;
 class Touches;
@@ -63,6 +64,7 @@ struct Parts {
   Maps& maps;
   CallbackCalls& callbacks;
   Pools& pools;
+  Sequences& sequences;
 };
 
 }  // namespace streamsan::analyzer::host

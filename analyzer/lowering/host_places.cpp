@@ -121,6 +121,10 @@ clang::QualType Places::element_type(const Operand& pointer) const {
 }
 
 ir::PlaceId Places::element(ir::PlaceId base, ir::ExprId index, clang::QualType type) {
+  if (const ir::PlaceId first = index == ir::kNoExpr ? ir::kNoPlace : begin(base); first != ir::kNoPlace) {
+    const ir::ExprId from = numbers_.index_of(first);
+    index = numbers_.sum(out_[index].unit == 0 ? from : numbers_.stepped(from, type), index);
+  }
   const ir::ExprId at = numbers_.stepped(index, type);
   return out_.element(base, at, type);
 }
@@ -138,6 +142,23 @@ ir::PlaceId Places::size(ir::PlaceId container) {
   const TypeKind of = out_.kind(element_type(value(container)));
   if (of == TypeKind::Other || of == TypeKind::Integer) return ir::kNoPlace;
   return out_.field(container, ir::name(ir::Hidden::Size), "", TypeKind::Integer);
+}
+
+ir::PlaceId Places::begin(ir::PlaceId container) {
+  if (container == ir::kNoPlace || !unit_.symbols.queues(out_.type_of(container)) || size(container) == ir::kNoPlace)
+    return ir::kNoPlace;
+  return out_.field(container, ir::name(ir::Hidden::Begin), "", TypeKind::Integer);
+}
+
+ir::ExprId Places::last_index(ir::PlaceId container) {
+  const ir::PlaceId many = size(container);
+  if (many == ir::kNoPlace)
+    return out_.add(ir::Expr{.text = out_.spell(container) + ".size() - 1", .uses = {}, .constant = {}});
+  return out_.add(ir::Expr{.text = out_.spell(many) + " - 1", .uses = {many}, .constant = {}});
+}
+
+bool Places::adapts(ir::PlaceId container) const {
+  return container != ir::kNoPlace && unit_.symbols.adapts(out_.type_of(container));
 }
 
 ir::PlaceId Places::stream_of(ir::PlaceId owner) {

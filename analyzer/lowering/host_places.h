@@ -59,6 +59,12 @@ class Places {
   ir::PlaceId data(ir::PlaceId owner);
   /// How many elements it has; kNoPlace: it is no container of handles, pointers or objects.
   ir::PlaceId size(ir::PlaceId container);
+  /// The index of its first element; kNoPlace: none, or that is always 0.
+  ir::PlaceId begin(ir::PlaceId container);
+  /// The index of the last element, as users count.
+  ir::ExprId last_index(ir::PlaceId container);
+  /// std::queue, std::stack.
+  [[nodiscard]] bool adapts(ir::PlaceId container) const;
   /// The stream that a library handle was given, that a container or tensor was made on.
   ir::PlaceId stream_of(ir::PlaceId owner);
   /// The stream that was the current one before a guard made another the current one.

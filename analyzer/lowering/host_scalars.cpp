@@ -34,10 +34,10 @@ ir::ExprId Values::expr(const clang::Expr* expression) {
   return out_.add(scalar(expression));
 }
 
-ir::PlaceId Values::size_of(const clang::Expr* expression) {
+ir::PlaceId Values::size_asked(const clang::Expr* expression, llvm::StringRef name) {
   const auto* call = llvm::dyn_cast<clang::CXXMemberCallExpr>(strip(expression));
   const clang::CXXMethodDecl* method = call == nullptr ? nullptr : call->getMethodDecl();
-  if (method == nullptr || !method->getDeclName().isIdentifier() || method->getName() != "size") return ir::kNoPlace;
+  if (method == nullptr || !method->getDeclName().isIdentifier() || method->getName() != name) return ir::kNoPlace;
   const clang::Expr* of = call->getImplicitObjectArgument();
   const clang::QualType type = of->getType();
   return places_.size(type->isPointerType() ? places_.pointee(operand(of), type->getPointeeType()) : places_.place(of));
@@ -46,8 +46,10 @@ ir::PlaceId Values::size_of(const clang::Expr* expression) {
 ir::Expr Values::scalar(const clang::Expr* expression) {
   if (const auto known = constant(expression, unit_.context))
     return {.text = std::to_string(*known), .uses = {}, .constant = known};
-  if (const ir::PlaceId size = size_of(expression); size != ir::kNoPlace)
+  if (const ir::PlaceId size = size_asked(expression, "size"); size != ir::kNoPlace)
     return {.text = out_.spell(size), .uses = {size}, .constant = {}};
+  if (const ir::PlaceId size = size_asked(expression, "empty"); size != ir::kNoPlace)
+    return {.text = "(" + out_.spell(size) + " == 0)", .uses = {size}, .constant = {}};
   if (narrows(expression, unit_.context))
     return {.text = source_text(expression, unit_.context), .uses = {}, .constant = {}};
   const clang::Expr* at = strip(expression);

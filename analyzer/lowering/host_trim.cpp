@@ -7,13 +7,15 @@
 //   * Dead ends: blocks from which there is no way but to exit(), abort() or throw. What an error path does before the
 //     process ends concerns no stream.
 //   * Host accesses of memory that was never given to anything but the host's own accesses, and new versions of
-//     integers that no index, offset or size reads.
+//     integers that no index, offset or size reads, nor counts the rounds in which a container may grow.
 //   * The paths of a function that does nothing to streams, nor do its callees, and of loops in which only the host
 //     works (host_paths.cpp). Before that, an access of such a loop becomes one for all rounds (host_rounds.cpp).
 #include "analyzer/lowering/host_trim.h"
 
 #include <algorithm>
 
+#include "analyzer/ir/hidden.h"
+#include "analyzer/lowering/host_loops.h"
 #include "analyzer/lowering/host_paths.h"
 #include "analyzer/lowering/host_rounds.h"
 #include "clang/AST/StmtCXX.h"
@@ -177,6 +179,25 @@ void read_flags(const ir::Function& function, const Terminators& terminators, In
   }
 }
 
+/// Marks what the loops count in which a container may grow: how much it grows is known by that.
+void read_counters(const ir::Function& function, const Terminators& terminators, Integers& read) {
+  const auto grows = [&](const ir::Op& op) {
+    return op.kind == OpKind::Call ||
+           (op.kind == OpKind::Assign && op.target != ir::kNoPlace && ir::is(function[op.target], ir::Hidden::Size));
+  };
+  for (const Loop& loop : natural_loops(function, terminators)) {
+    const ir::ExprId condition = function.blocks[loop.head].condition;
+    const bool counts = condition != ir::kNoExpr &&
+                        llvm::isa_and_nonnull<clang::ForStmt, clang::CXXForRangeStmt>(loop.statement) &&
+                        std::any_of(loop.blocks.begin(), loop.blocks.end(), [&](std::size_t block) {
+                          const auto& ops = function.blocks[block].ops;
+                          return std::any_of(ops.begin(), ops.end(), grows);
+                        });
+    if (!counts) continue;
+    for (const ir::PlaceId use : function[condition].uses) read.keep(use);
+  }
+}
+
 void drop_idle_integers(ir::Function& function, const Terminators& terminators) {
   const auto writes_own_integer = [&](const ir::Op& op) {
     return (op.kind == OpKind::Fresh || op.kind == OpKind::Assign) && op.target != ir::kNoPlace &&
@@ -185,6 +206,7 @@ void drop_idle_integers(ir::Function& function, const Terminators& terminators) 
   // An integer that is only copied into idle integers is idle.
   Integers read(function);
   read_flags(function, terminators, read);
+  read_counters(function, terminators, read);
   for (std::size_t before = SIZE_MAX, now = 0; before != now;) {
     before = now;
     now = 0;

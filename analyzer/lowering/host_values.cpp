@@ -217,6 +217,7 @@ Operand Values::integer(const clang::Expr* expression) {
   const clang::Expr* at = strip(expression);
   if (const auto known = constant(expression, unit_.context))
     return {.kind = Operand::Kind::Number, .offset = numbers_.number(*known)};
+  if (const ir::PlaceId size = size_asked(at, "size"); size != ir::kNoPlace) return value(size);
   const ir::PlaceId from = at->isGLValue() ? places_.place(at) : ir::kNoPlace;
   const bool equal =
       from != ir::kNoPlace && out_.kind(from) == TypeKind::Integer && !narrows(expression, unit_.context);

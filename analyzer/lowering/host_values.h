@@ -56,7 +56,8 @@ class Values {
 
   // Scalar expressions (host_scalars.cpp).
   /// `v.size()`: the place that keeps it; kNoPlace: it is something else.
-  ir::PlaceId size_of(const clang::Expr* expression);
+  /// `v.size()`, or another question about it by that name: what holds the size of v.
+  ir::PlaceId size_asked(const clang::Expr* expression, llvm::StringRef name);
   ir::Expr scalar(const clang::Expr* expression);
   ir::ExprId expr(const clang::Expr* expression_or_null);
   ir::ExprId negative(const clang::Expr* count);

@@ -155,6 +155,14 @@ bool Symbols::has_block(clang::QualType type) {
   const auto owner = models_.owner(name);
   return owner && !owner->tensor;
 }
+bool Symbols::queues(clang::QualType type) {
+  const std::string& name = class_name(type);
+  return name == "std::deque" || name == "std::list" || name == "std::queue";
+}
+bool Symbols::adapts(clang::QualType type) {
+  const std::string& name = class_name(type);
+  return name == "std::queue" || name == "std::stack";
+}
 bool Symbols::is_tuple(clang::QualType type) {
   const std::string& name = class_name(type);
   return name == "std::pair" || name == "std::tuple";

@@ -55,6 +55,10 @@ class Symbols {
   bool points(clang::QualType type);
   /// Its elements live in a block of their own: std::vector, std::string, thrust::device_vector.
   bool has_block(clang::QualType type);
+  /// Elements are taken away at its front: std::deque, std::list, std::queue.
+  bool queues(clang::QualType type);
+  /// std::queue, std::stack: what push() and pop() mean is theirs.
+  bool adapts(clang::QualType type);
   /// An iterator of a library's container.
   bool is_tuple(clang::QualType type);
   bool is_map(clang::QualType type);

@@ -74,8 +74,8 @@ constexpr std::string_view kAccessors[] = {
 };
 
 constexpr std::string_view kHostOwners[] = {
-    "std::vector", "std::array",    "std::unique_ptr",     "std::basic_string", "std::string",
-    "std::deque",  "std::valarray", "thrust::host_vector", "std::wstring",
+    "std::vector", "std::array", "std::unique_ptr", "std::basic_string", "std::string",         "std::deque",
+    "std::list",   "std::queue", "std::stack",      "std::valarray",     "thrust::host_vector", "std::wstring",
 };
 constexpr std::string_view kDeviceOwners[] = {"thrust::device_vector", "thrust::device_ptr_memory"};
 constexpr std::string_view kTensors[] = {"at::Tensor", "torch::Tensor", "at::TensorBase"};
