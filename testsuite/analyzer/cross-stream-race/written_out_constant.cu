@@ -28,8 +28,7 @@ void toast(float** cups, float* out) {
   drink<<<1, 1, 0, guest>>>(cups[2], out);
 // CHECK-MESSAGES: :[[@LINE-1]]:3: warning: kernel 'drink' on stream 'guest' may read 'cups[2]' while kernel 'pour' on stream 'waiters[i]' still writes it [streamsan-cross-stream-race]
 // CHECK-NOTES: :[[@LINE-10]]:5: note: 'cups[2]' is written here, on stream 'waiters[i]'
-// CHECK-NOTES: :[[@LINE-10]]:5: note: event 'poured[i]' is recorded here, after the write, but stream 'guest' does not wait for it
-// CHECK-NOTES: :[[@LINE-17]]:5: note: stream 'waiters[i]' is created here (non-blocking)
-// CHECK-NOTES: :[[@LINE-15]]:3: note: stream 'guest' is created here (non-blocking)
-// CHECK-NOTES: :[[@LINE-6]]:3: note: let stream 'guest' wait for event 'poured[i]' with cudaStreamWaitEvent before kernel 'drink'
+// CHECK-NOTES: :[[@LINE-16]]:5: note: stream 'waiters[i]' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-14]]:3: note: stream 'guest' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-5]]:3: note: nothing orders stream 'guest' after stream 'waiters[i]': record an event in stream 'waiters[i]' after the write and let stream 'guest' wait for it with cudaStreamWaitEvent before kernel 'drink'
 }
