@@ -41,6 +41,30 @@ namespace {
 /// Arrays of objects are made and ended one by one up to here.
 constexpr std::uint64_t kMostElements = 16;
 
+/// An object whose class says what it is as a `wanted`: `operator cudaStream_t() const { return s_; }` makes `s` `s.s_`.
+/// A library that passes its arguments on converts them out of sight. Otherwise the argument as it is.
+const clang::Expr* converted(const clang::Expr& given, clang::QualType wanted, const clang::ASTContext& context) {
+  const auto* record = llvm::dyn_cast_or_null<clang::CXXRecordDecl>(Symbols::record(given.getType()));
+  if (record == nullptr || !record->hasDefinition() || !given.isGLValue() || wanted->isReferenceType()) return &given;
+  for (const clang::NamedDecl* named : record->getDefinition()->getVisibleConversionFunctions()) {
+    const auto* conversion = llvm::dyn_cast<clang::CXXConversionDecl>(named->getUnderlyingDecl());
+    if (conversion == nullptr || !context.hasSameUnqualifiedType(conversion->getConversionType(), wanted)) continue;
+    const auto* body = llvm::dyn_cast_or_null<clang::CompoundStmt>(conversion->getBody());
+    if (body == nullptr || body->size() != 1) continue;
+    const auto* result = llvm::dyn_cast<clang::ReturnStmt>(body->body_front());
+    if (result == nullptr || result->getRetValue() == nullptr) continue;
+    const auto* member = llvm::dyn_cast<clang::MemberExpr>(strip(result->getRetValue()));
+    const auto* field = member == nullptr ? nullptr : llvm::dyn_cast<clang::FieldDecl>(member->getMemberDecl());
+    if (field == nullptr || !llvm::isa<clang::CXXThisExpr>(strip(member->getBase())) ||
+        field->getParent()->getCanonicalDecl() != record->getCanonicalDecl())
+      continue;
+    return clang::MemberExpr::CreateImplicit(context, const_cast<clang::Expr*>(&given), false,
+                                             const_cast<clang::FieldDecl*>(field), field->getType(), clang::VK_LValue,
+                                             clang::OK_Ordinary);
+  }
+  return &given;
+}
+
 /// What the allocator of a container gives memory back with: nullptr if it names none.
 const clang::FunctionDecl* deallocator(clang::QualType type) {
   const auto* instance = llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(Symbols::record(type));
@@ -232,9 +256,11 @@ void Lifetimes::construct_in_place(const Call& call, ir::PlaceId object, clang::
     op.callee = unit_.usr(*chosen);
     op.name = unit_.symbols.shown(*chosen);
     op.object = address(object);
-    for (std::size_t i = 0; i < call.arguments.size(); ++i)
-      op.arguments.push_back(values_.argument_operand(
-          call.arguments[i], chosen->getParamDecl(static_cast<unsigned>(i))->getType()->isReferenceType()));
+    for (std::size_t i = 0; i < call.arguments.size(); ++i) {
+      const clang::QualType parameter = chosen->getParamDecl(static_cast<unsigned>(i))->getType();
+      op.arguments.push_back(values_.argument_operand(converted(*call.arguments[i], parameter, unit_.context),
+                                                      parameter->isReferenceType()));
+    }
     out_.emit(std::move(op));
   }
 }
