@@ -5,7 +5,8 @@
 // Only conflicts of two operations are taken over, and only those that the function as it is does not show: what is
 // missing or superfluous may be so for the number of rounds that was supposed, a conflict that is there with two
 // elements is there. Where a number was supposed the finding is Likely and says so; and two rounds of one operation
-// are left out: that each has memory of its own may follow from what is computed of the counter.
+// are left out: that each has memory of its own may follow from what is computed of the counter. Records of one event
+// are none of these: they lose each other whatever the memory.
 #include "analyzer/analysis/round_by_round.h"
 
 #include <algorithm>
@@ -22,7 +23,8 @@ bool is_conflict(const Hazard& hazard) {
   if (!hazard.earlier || hazard.which != CheckCase::Usual) return false;
   if (hazard.level != Level::Definite && hazard.level != Level::Likely) return false;
   return hazard.check == Check::CrossStreamRace || hazard.check == Check::NonblockingVsDefault ||
-         hazard.check == Check::HostReadBeforeDone || hazard.check == Check::HostWriteBeforeDone;
+         hazard.check == Check::HostReadBeforeDone || hazard.check == Check::HostWriteBeforeDone ||
+         hazard.check == Check::EventRerecord;
 }
 
 auto place(const Where& where) {
@@ -50,7 +52,8 @@ void look_round_by_round(ir::WrittenOut written, const ir::Program& program, con
         verdict.hazards, [&](const Hazard& known) { return known.level != Level::Maybe && same_pair(hazard, known); });
     if (shown) continue;
     if (!written.supposed.empty()) {
-      if (place(hazard.later.where) == place(hazard.earlier->where)) continue;
+      const bool one_operation = place(hazard.later.where) == place(hazard.earlier->where);
+      if (one_operation && hazard.check != Check::EventRerecord) continue;
       hazard.level = Level::Likely;
       hazard.evidence.insert(hazard.evidence.begin(),
                              Evidence{"analysed for the case that " + written.supposed, Where{written.site, {}}});
