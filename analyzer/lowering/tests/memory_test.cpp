@@ -116,18 +116,19 @@ TEST(Lowering, GuardsChangeTheCurrentStream) {
                    "void f(const at::Tensor& t, c10::cuda::CUDAStream s) {\n"
                    "  c10::cuda::CUDAStreamGuard g(s); t.zero_(); }"),
             "assign g.$previous = ::$current_stream\nassign ::$current_stream = s\nenqueue library "
-            "\"at::Tensor::zero_\" on ::$current_stream updates t.at::Tensor::$data\nassign ::$current_stream = "
+            "\"at::Tensor::zero_\" on ::$current_stream of_tensors updates t.at::Tensor::$data\nassign "
+            "::$current_stream = "
             "g.$previous\nreturn none\n");
 }
 
 TEST(Lowering, TensorsEndOnTheStreamTheyWereMadeOn) {
-  EXPECT_EQ(ops_of("#include <torch/torch.h>\nvoid f() { at::Tensor t = at::empty({4}); t.zero_(); }"),
+  EXPECT_EQ(ops_of("#include <torch/torch.h>\nvoid f() { at::Tensor t = at::empty({4}, at::kCUDA); t.zero_(); }"),
             "allocate t.at::Tensor::$data on ::$current_stream device tensor\nassign t.$stream = ::$current_stream\n"
-            "enqueue library \"at::Tensor::zero_\" on ::$current_stream updates t.at::Tensor::$data\nfree "
+            "enqueue library \"at::Tensor::zero_\" on ::$current_stream of_tensors updates t.at::Tensor::$data\nfree "
             "t.at::Tensor::$data on t.$stream device tensor\nreturn none\n");
-  EXPECT_EQ(
-      ops_of("#include <torch/torch.h>\nat::Tensor f() { at::Tensor t = at::empty({4}); return t; }").find("free"),
-      std::string::npos);
+  EXPECT_EQ(ops_of("#include <torch/torch.h>\nat::Tensor f() { at::Tensor t = at::empty({4}, at::kCUDA); return t; }")
+                .find("free"),
+            std::string::npos);
 }
 
 }  // namespace
