@@ -26,11 +26,11 @@
 
 #include "analyzer/lowering/container_calls.h"
 #include "analyzer/lowering/host_expressions.h"
+#include "analyzer/lowering/own_code_visitor.h"
 #include "analyzer/lowering/symbols.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
-#include "clang/AST/RecursiveASTVisitor.h"
 
 namespace streamsan::analyzer {
 namespace {
@@ -68,28 +68,9 @@ bool is_block(Symbols& symbols, clang::QualType type) {
   });
 }
 
-class Search : public clang::RecursiveASTVisitor<Search> {
-  using Base = clang::RecursiveASTVisitor<Search>;
-
+class FreeListSearch : public OwnCodeVisitor<FreeListSearch> {
  public:
-  explicit Search(Symbols& symbols) : symbols_(symbols) {}
-
-  static bool shouldVisitTemplateInstantiations() { return true; }
-  static bool shouldVisitLambdaBody() { return true; }
-
-  bool TraverseDecl(clang::Decl* declaration) {
-    if (declaration == nullptr) return true;
-    if (declaration->getLocation().isValid() && symbols_.in_system_header(*declaration)) return true;
-    const auto* function = dyn_cast<clang::FunctionDecl>(declaration);
-    if (function == nullptr) return Base::TraverseDecl(declaration);
-    if (function->isDependentContext()) return true;
-    return in_function(*function, [&] { return Base::TraverseDecl(declaration); });
-  }
-  bool TraverseLambdaExpr(clang::LambdaExpr* lambda) {
-    const clang::CXXMethodDecl* body = lambda->getCallOperator();
-    if (body == nullptr || body->isDependentContext()) return true;
-    return in_function(*body, [&] { return Base::TraverseLambdaExpr(lambda); });
-  }
+  using OwnCodeVisitor::OwnCodeVisitor;
 
   bool VisitVarDecl(clang::VarDecl* variable) {
     if (function_ != nullptr && variable->hasLocalStorage() && variable->hasInit())
@@ -190,13 +171,6 @@ class Search : public clang::RecursiveASTVisitor<Search> {
     }
   };
 
-  template <typename Go>
-  bool in_function(const clang::FunctionDecl& function, Go go) {
-    const clang::FunctionDecl* outer = std::exchange(function_, &function);
-    const bool go_on = go();
-    function_ = outer;
-    return go_on;
-  }
   OfFunction& of() { return functions_[function_]; }
   void note_allocation(const clang::CallExpr& call);
   [[nodiscard]] bool may_wait(const clang::CallExpr& call) const;
@@ -209,8 +183,6 @@ class Search : public clang::RecursiveASTVisitor<Search> {
   [[nodiscard]] bool is_filled_before(const clang::ValueDecl& container) const;
   [[nodiscard]] std::optional<FreeLists::Taking> taking(const OfFunction& body, const Read& read) const;
 
-  Symbols& symbols_;
-  const clang::FunctionDecl* function_ = nullptr;
   llvm::DenseMap<const clang::FunctionDecl*, OfFunction> functions_;
   std::vector<Put> puts_;
   llvm::DenseMap<const clang::DeclContext*, Kinds> kinds_;    ///< by class: of the memory that its functions make
@@ -233,7 +205,7 @@ bool is_of_class_around(const clang::FunctionDecl& function, const clang::ValueD
   return record != nullptr && class_of(function) == record->getCanonicalDecl();
 }
 
-void Search::note_allocation(const clang::CallExpr& call) {
+void FreeListSearch::note_allocation(const clang::CallExpr& call) {
   const clang::FunctionDecl* callee = call.getDirectCallee();
   if (callee == nullptr) return;
   const Model* model = symbols_.known(*callee).model;
@@ -251,7 +223,7 @@ void Search::note_allocation(const clang::CallExpr& call) {
 }
 
 /// Anything but allocations, what only handles an error, and the standard library.
-bool Search::may_wait(const clang::CallExpr& call) const {
+bool FreeListSearch::may_wait(const clang::CallExpr& call) const {
   const clang::FunctionDecl* callee = call.getDirectCallee();
   if (callee == nullptr) return true;
   const auto& known = symbols_.known(*callee);
@@ -270,7 +242,7 @@ bool Search::may_wait(const clang::CallExpr& call) const {
   });
 }
 
-const clang::CXXMemberCallExpr* Search::found_by(const OfFunction& body, const clang::Expr* iterator) {
+const clang::CXXMemberCallExpr* FreeListSearch::found_by(const OfFunction& body, const clang::Expr* iterator) {
   const auto* name = dyn_cast<clang::DeclRefExpr>(strip(iterator));
   for (const auto& [variable, value] : body.set) {
     if (name == nullptr || variable != name->getDecl()) continue;
@@ -287,7 +259,7 @@ const clang::CXXMemberCallExpr* by_key(const clang::CXXMemberCallExpr& call) {
   return names_key && call.getArg(0)->getType().getNonReferenceType()->isIntegralOrEnumerationType() ? &call : nullptr;
 }
 
-void Search::read_found(OfFunction& body) const {
+void FreeListSearch::read_found(OfFunction& body) const {
   for (const clang::MemberExpr* member : body.members) {
     const clang::Expr* base = strip(member->getBase());
     if (const auto* arrow = dyn_cast<clang::CXXOperatorCallExpr>(base)) base = arrow->getArg(0);
@@ -315,7 +287,7 @@ void Search::read_found(OfFunction& body) const {
 }
 
 /// Block and key, if what is put into the list comes from outside of the function.
-void Search::read_given(Put& put) const {
+void FreeListSearch::read_given(Put& put) const {
   if (isa<clang::CXXConstructorDecl>(put.function) && is_of_class_around(*put.function, *put.container)) return;
   // free_.emplace(size, p), free_.insert({size, p}), free_.push_back({p})
   const bool by_key = put.end == ListEnd::ByKey;
@@ -328,7 +300,7 @@ void Search::read_given(Put& put) const {
 }
 
 /// The block, if it comes from outside of the function; else nullptr.
-const clang::Expr* Search::given_back(const Put& put, const clang::Expr* given) const {
+const clang::Expr* FreeListSearch::given_back(const Put& put, const clang::Expr* given) const {
   const clang::Expr* at = unwrapped(given);
   if (!is_block(symbols_, at->getType())) return nullptr;
   // live_.find(p)->first
@@ -356,7 +328,7 @@ const clang::Expr* Search::given_back(const Put& put, const clang::Expr* given) 
              : nullptr;
 }
 
-std::optional<FreeLists::Taking> Search::taking(const OfFunction& body, const Read& read) const {
+std::optional<FreeLists::Taking> FreeListSearch::taking(const OfFunction& body, const Read& read) const {
   const clang::QualType type = read.element->getType().getNonReferenceType();
   if (!is_block(symbols_, type) || !body.taken_out.contains(read.list.container)) return std::nullopt;
   FreeLists::Taking taking{
@@ -389,7 +361,7 @@ std::optional<FreeLists::Taking> Search::taking(const OfFunction& body, const Re
 }
 
 /// Blocks that the class of the list puts into it on its own: it may hold more than those that have come back.
-bool Search::is_filled_before(const clang::ValueDecl& container) const {
+bool FreeListSearch::is_filled_before(const clang::ValueDecl& container) const {
   llvm::DenseSet<const clang::FunctionDecl*> putting, taking;
   for (const auto& [function, body] : functions_)
     if (body.taken_out.contains(&container)) taking.insert(function->getCanonicalDecl());
@@ -411,7 +383,7 @@ bool Search::is_filled_before(const clang::ValueDecl& container) const {
 }
 
 /// What comes out is what went in last; or may be that, as the list may hold no other.
-bool Search::gives_last(const OfFunction& body, const Read& read) const {
+bool FreeListSearch::gives_last(const OfFunction& body, const Read& read) const {
   const clang::ValueDecl& container = *read.list.container;
   if (is_sorted_queue(container)) return false;
   const bool last_first = read.end != ListEnd::ByKey && std::ranges::all_of(puts_, [&](const Put& put) {
@@ -422,7 +394,7 @@ bool Search::gives_last(const OfFunction& body, const Read& read) const {
   return body.allocates && made_if_none && !is_filled_before(container);
 }
 
-FreeLists Search::take() {
+FreeLists FreeListSearch::take() {
   FreeLists found;
   llvm::DenseMap<const clang::ValueDecl*, llvm::SmallVector<const Put*, 2>> given;
   for (Put& put : puts_) {
@@ -462,7 +434,7 @@ FreeLists Search::take() {
 }  // namespace
 
 FreeLists find_free_lists(Symbols& symbols) {
-  Search search(symbols);
+  FreeListSearch search(symbols);
   search.TraverseDecl(symbols.context().getTranslationUnitDecl());
   return search.take();
 }

@@ -18,11 +18,12 @@
 #include <vector>
 
 #include "analyzer/lowering/host_expressions.h"
+#include "analyzer/lowering/own_code_visitor.h"
 #include "analyzer/lowering/symbols.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/Basic/IdentifierTable.h"
 #include "clang/Basic/SourceManager.h"
 
 namespace streamsan::analyzer {
@@ -69,36 +70,9 @@ const clang::FunctionDecl* run_by(const clang::Expr* deleter) {
   return body;
 }
 
-class Search : public clang::RecursiveASTVisitor<Search> {
-  using Base = clang::RecursiveASTVisitor<Search>;
-
+class SharedOwnerSearch : public OwnCodeVisitor<SharedOwnerSearch> {
  public:
-  explicit Search(Symbols& symbols) : symbols_(symbols) {}
-
-  static bool shouldVisitTemplateInstantiations() { return true; }
-  static bool shouldVisitLambdaBody() { return true; }
-
-  bool TraverseDecl(clang::Decl* declaration) {
-    if (declaration == nullptr) return true;
-    if (declaration->getLocation().isValid() && symbols_.in_system_header(*declaration)) return true;
-    if (const auto* context = dyn_cast<clang::DeclContext>(declaration))
-      if (isa<clang::FunctionDecl>(declaration) && context->isDependentContext()) return true;
-    const auto* function = dyn_cast<clang::FunctionDecl>(declaration);
-    const clang::FunctionDecl* outer = function_;
-    if (function != nullptr) function_ = function;
-    const bool go_on = Base::TraverseDecl(declaration);
-    function_ = outer;
-    return go_on;
-  }
-  bool TraverseLambdaExpr(clang::LambdaExpr* lambda) {
-    const clang::CXXMethodDecl* body = lambda->getCallOperator();
-    if (body != nullptr && body->isDependentContext()) return true;
-    const clang::FunctionDecl* outer = function_;
-    function_ = body;
-    const bool go_on = Base::TraverseLambdaExpr(lambda);
-    function_ = outer;
-    return go_on;
-  }
+  using OwnCodeVisitor::OwnCodeVisitor;
 
   bool VisitDeclRefExpr(clang::DeclRefExpr* name) { return mention(owner_named(name)); }
   bool VisitMemberExpr(clang::MemberExpr* member) { return mention(owner_named(member)); }
@@ -276,8 +250,6 @@ class Search : public clang::RecursiveASTVisitor<Search> {
            });
   }
 
-  Symbols& symbols_;
-  const clang::FunctionDecl* function_ = nullptr;
   llvm::DenseMap<const clang::ValueDecl*, Seen> owners_;
   llvm::DenseMap<const clang::FunctionDecl*, std::vector<const clang::Expr*>> returned_;
 };
@@ -285,7 +257,10 @@ class Search : public clang::RecursiveASTVisitor<Search> {
 }  // namespace
 
 SharedOwners find_shared_owners(Symbols& symbols) {
-  Search search(symbols);
+  // Most files have none, and need not be gone through.
+  const clang::IdentifierTable& names = symbols.context().Idents;
+  if (names.find("shared_ptr") == names.end()) return SharedOwners();
+  SharedOwnerSearch search(symbols);
   search.TraverseDecl(symbols.context().getTranslationUnitDecl());
   return search.take();
 }

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A visitor of the code that a translation unit brings itself: no system headers, instantiations in place of templates,
+// the bodies of lambdas. It knows the function that it is in.
+#pragma once
+
+#include <utility>
+
+#include "analyzer/lowering/symbols.h"
+#include "clang/AST/Decl.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/RecursiveASTVisitor.h"
+
+namespace streamsan::analyzer {
+
+template <typename Derived>
+class OwnCodeVisitor : public clang::RecursiveASTVisitor<Derived> {
+  using Base = clang::RecursiveASTVisitor<Derived>;
+
+ public:
+  explicit OwnCodeVisitor(Symbols& symbols) : symbols_(symbols) {}
+
+  // Clang's names.
+  static bool shouldVisitTemplateInstantiations() { return true; }  // NOLINT(readability-identifier-naming)
+  static bool shouldVisitLambdaBody() { return true; }              // NOLINT(readability-identifier-naming)
+
+  bool TraverseDecl(clang::Decl* declaration) {
+    if (declaration == nullptr) return true;
+    if (declaration->getLocation().isValid() && symbols_.in_system_header(*declaration)) return true;
+    const auto* function = llvm::dyn_cast<clang::FunctionDecl>(declaration);
+    if (function == nullptr) return Base::TraverseDecl(declaration);
+    if (function->isDependentContext()) return true;
+    return in_function(*function, [&] { return Base::TraverseDecl(declaration); });
+  }
+  bool TraverseLambdaExpr(clang::LambdaExpr* lambda) {
+    const clang::CXXMethodDecl* body = lambda->getCallOperator();
+    if (body == nullptr || body->isDependentContext()) return true;
+    return in_function(*body, [&] { return Base::TraverseLambdaExpr(lambda); });
+  }
+
+ protected:
+  Symbols& symbols_;
+  const clang::FunctionDecl* function_ = nullptr;  ///< none: outside of functions
+
+ private:
+  template <typename Go>
+  bool in_function(const clang::FunctionDecl& function, Go go) {
+    const clang::FunctionDecl* outer = std::exchange(function_, &function);
+    const bool go_on = go();
+    function_ = outer;
+    return go_on;
+  }
+};
+
+}  // namespace streamsan::analyzer
