@@ -63,21 +63,22 @@ std::string_view index_in(std::string_view name) {
   return open == std::string_view::npos || close < open ? std::string_view() : name.substr(open + 1, close - open - 1);
 }
 
-/// Its work is in an event, for which somebody else waits, or nobody. False: there is no such event, nothing is said.
-bool covered_by_event(const Look& look, Hazard& hazard, const Pending& earlier) {
+/// The event that a piece of work is in, and the op by which it did not help.
+struct EventOfWork {
+  Cause cause{};  ///< WaitElsewhere: somebody else waits for it; NeverWaited: nobody does
+  ValueId event = kUnknown;
+  OpIndex op = kNoOp;
+};
+
+std::optional<EventOfWork> event_of(const Look& look, const Hazard& hazard, const Pending& earlier) {
   const Values& values = look.values;
-  const auto found = [&](Cause cause, ValueId event, OpIndex edge) {
-    tell_event(look, hazard, edge, event);
-    hazard.cause = cause;
-    hazard.edge = look.witness.where(edge);
-    return true;
-  };
   for (OpIndex op : look.sets[earlier.since]) {
     if (values.op(op).kind != OpKind::Wait) continue;
     const auto edge = look.order->edges().find(op);
     if (edge == look.order->edges().end() || !look.sets.has(earlier.must, event_token(edge->second.event))) continue;
-    return found(Cause::WaitElsewhere, edge->second.event, op);
+    return EventOfWork{Cause::WaitElsewhere, edge->second.event, op};
   }
+  const std::string_view element = index_in(hazard.buffer.name);
   for (std::uint32_t token : look.sets[earlier.must]) {
     if (!is_event(token)) continue;
     const EventState* state = look.order->event(value_of(token));
@@ -86,10 +87,16 @@ bool covered_by_event(const Look& look, Hazard& hazard, const Pending& earlier) 
     const ir::Op& record = values.op(state->record);
     const std::string name = look.witness.event(value_of(token), record.event, state->record).name;
     const std::string_view slot = index_in(name);
-    if (!slot.empty() && !index_in(hazard.buffer.name).empty() && slot != index_in(hazard.buffer.name)) continue;
-    return found(Cause::NeverWaited, value_of(token), state->record);
+    if (!slot.empty() && !element.empty() && slot != element) continue;
+    return EventOfWork{Cause::NeverWaited, value_of(token), state->record};
   }
-  return false;
+  return std::nullopt;
+}
+
+void tell(const Look& look, Hazard& hazard, const EventOfWork& found) {
+  tell_event(look, hazard, found.op, found.event);
+  hazard.cause = found.cause;
+  hazard.edge = look.witness.where(found.op);
 }
 
 }  // namespace
@@ -132,7 +139,7 @@ void explain(const Look& look, Hazard& hazard, const Pending& earlier, ValueId l
   }
   // The program may have the right event, too: then that is the one to wait for.
   if (hazard.cause == Cause::RecordedElsewhere) {
-    covered_by_event(look, hazard, earlier);
+    if (const auto event = event_of(look, hazard, earlier)) tell(look, hazard, *event);
     return;
   }
 
@@ -143,14 +150,13 @@ void explain(const Look& look, Hazard& hazard, const Pending& earlier, ValueId l
     return found(Cause::NonBlocking, kNoOp);
   if (look.of_earlier_iteration(earlier)) {
     // An event that the loop records after the work is what the next iteration is meant to wait for.
-    Hazard with_event = hazard;
-    if (to_host && covered_by_event(look, with_event, earlier) && with_event.cause == Cause::NeverWaited)
-      hazard = std::move(with_event);
+    const auto event = to_host ? event_of(look, hazard, earlier) : std::nullopt;
+    if (event && event->cause == Cause::NeverWaited) tell(look, hazard, *event);
     hazard.cause = Cause::OtherIteration;
     return;
   }
 
-  if (covered_by_event(look, hazard, earlier)) return;
+  if (const auto event = event_of(look, hazard, earlier)) return tell(look, hazard, *event);
   if (const OpIndex op = too_late(look, earlier, later); op != kNoOp) return found(Cause::WaitAfter, op);
   for (OpIndex op : since) {
     const OpKind kind = values.op(op).kind;
