@@ -147,12 +147,12 @@ class Constants {
     if (op.target == kNoPlace && op.kind != OpKind::Escape && op.kind != OpKind::HostAccess) return;
     const bool stores = op.kind == OpKind::Assign;
     const std::optional<std::int64_t> now = stores ? assigned(held, op) : std::nullopt;
-    const Held before = held;
+    const Held before = stores ? held : Held();
     for (std::size_t i = 0; i < followed_.size(); ++i) {
       if (op.target == followed_[i])
         held[i] = now;
-      else if ((held[i] || op.kind == OpKind::Assign) && may_change(function_, op, followed_[i]))
-        held[i] = op.kind == OpKind::Assign ? value(before, copied_from(op, followed_[i])) : std::nullopt;
+      else if ((held[i] || stores) && may_change(function_, op, followed_[i]))
+        held[i] = stores ? value(before, copied_from(op, followed_[i])) : std::nullopt;
     }
   }
 

@@ -186,13 +186,13 @@ void Census::walk_type(clang::QualType type, Node& node) {
 }
 
 /// make_unique<T>(...), v.emplace_back(...): the library calls a constructor.
-void Census::construct_by_library(const clang::FunctionDecl& callee, Node& node) {
-  const llvm::StringRef name = symbols_.known(callee).callee.name;
+void Census::construct_by_library(const clang::FunctionDecl& callee, const Symbols::Known& known, Node& node) {
+  const llvm::StringRef name = known.callee.name;
   const clang::CXXRecordDecl* of = nullptr;
   if (name == "make_unique" || name == "make_shared") {
     of = Symbols::record(callee.getReturnType());
   } else if (const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(&callee);
-             method != nullptr && name.starts_with("emplace") && symbols_.known(callee).callee.in_system_header) {
+             method != nullptr && name.starts_with("emplace") && known.callee.in_system_header) {
     of = method->getParent();
   }
   const auto* owner = llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(of);
@@ -207,7 +207,7 @@ void Census::construct_by_library(const clang::FunctionDecl& callee, Node& node)
 
 void Census::call(const clang::FunctionDecl& callee, Node& node) {
   const Symbols::Known& known = symbols_.known(callee);
-  construct_by_library(callee, node);
+  construct_by_library(callee, known, node);
   if (known.model != nullptr) {
     node.direct = node.direct || matters(*known.model);
     return;

@@ -59,7 +59,7 @@ class Census {
   void walk(const clang::Stmt* statement, Node& node);
   void walk_type(clang::QualType type, Node& node);
   void call(const clang::FunctionDecl& callee, Node& node);
-  void construct_by_library(const clang::FunctionDecl& callee, Node& node);
+  void construct_by_library(const clang::FunctionDecl& callee, const Symbols::Known& known, Node& node);
   void choose();
   [[nodiscard]] const clang::CXXRecordDecl* working_class(const clang::CXXRecordDecl& base) const;
   /// The functions that a call of `callee` may run.
