@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 #include <vector>
 
 #define MUST(condition)                                                          \
@@ -33,6 +34,12 @@ struct Plan : Counts {
   }
 };
 
+/// In milliseconds. Prints what a benchmark program prints.
+inline void print_median(std::vector<double> times, int launches) {
+  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
+  std::printf("{\"ms\": %.6f, \"launches\": %d}\n", times[times.size() / 2], launches);
+}
+
 template <class Launch>
 void time_steady(const Plan& plan, Launch launch) {
   for (int i = 0; i < plan.untimed; ++i) launch();
@@ -45,6 +52,5 @@ void time_steady(const Plan& plan, Launch launch) {
     const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
     times.push_back(taken.count() / plan.launches);
   }
-  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
-  std::printf("{\"ms\": %.6f, \"launches\": %d}\n", times[times.size() / 2], plan.blocks * plan.launches);
+  print_median(std::move(times), plan.blocks * plan.launches);
 }

@@ -68,7 +68,6 @@ int main() {
   }
   std::vector<double> times;
   time_each<8>(arrays, times);
-  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
-  std::printf("{\"ms\": %.6f, \"launches\": %zu}\n", times[times.size() / 2], times.size());
+  print_median(times, static_cast<int>(times.size()));
   return 0;
 }
