@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// streamsan-tidy. Two programs in one file: the driver, which the user starts, and the worker, which the driver starts
-// for each source (workers.h).
+// streamsan-tidy: the driver, which the user starts and which forks a worker for each source (workers.h).
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -13,7 +12,6 @@
 #include "analyzer/tool/driver.h"
 #include "analyzer/tool/signals.h"
 #include "analyzer/tool/text_output.h"
-#include "analyzer/tool/workers.h"
 
 namespace {
 
@@ -31,9 +29,6 @@ void occupy_closed_descriptors() {
 
 int main(int argc, char** argv) {
   using namespace streamsan::analyzer;
-  if (argc > 1 && std::strcmp(argv[1], kWorkerArgument) == 0) {
-    return run_worker(argc, argv);
-  }
   occupy_closed_descriptors();
   note_signals();
   int exit_code = kClean;

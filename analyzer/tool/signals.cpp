@@ -44,6 +44,16 @@ void note_signals() {
   handle(SIGCHLD, wake);          // even if the parent ignores it: the kernel would reap our workers
 }
 
+void forget_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD}) {
+    struct sigaction now{};
+    ::sigaction(signal, nullptr, &now);
+    if (now.sa_handler != SIG_IGN) {
+      std::signal(signal, SIG_DFL);
+    }
+  }
+}
+
 int noted_signal() { return g_signal; }
 
 void die_of_signal() {

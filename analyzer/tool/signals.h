@@ -12,6 +12,8 @@ namespace streamsan::analyzer {
 
 /// Begins to note SIGINT, SIGTERM, SIGHUP and SIGPIPE. SIGXFSZ is ignored: the write fails, here and in workers.
 void note_signals();
+/// In a worker: the signals noted end the process again. SIGXFSZ stays ignored.
+void forget_signals();
 /// The signal noted, or 0.
 int noted_signal();
 /// Ends the program as the noted signal would have.

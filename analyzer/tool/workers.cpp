@@ -4,13 +4,15 @@
 #include "analyzer/tool/workers.h"
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <optional>
 
@@ -21,8 +23,8 @@
 namespace streamsan::analyzer {
 namespace {
 
-/// This very program, even if an update has replaced its file by now.
-constexpr const char* kSelf = "/proc/self/exe";
+/// Exit status of a worker that could not open its files.
+constexpr int kNotStarted = 127;
 
 /// The workers that run. They do not outlive it, whatever way run_jobs() is left.
 class Running {
@@ -60,41 +62,42 @@ class Running {
   std::map<pid_t, std::size_t> jobs_;
 };
 
+/// Opens `path` as `descriptor`, whatever that was.
+void open_as(int descriptor, const char* path, int flags) {
+  const int file = ::open(path, flags | O_CLOEXEC, 0600);
+  if (file < 0 || ::dup2(file, descriptor) < 0) {
+    ::_exit(kNotStarted);
+  }
+  ::close(file);
+}
+
+/// What a worker does: clang-tidy's own main function. An exception ends it as a crash does.
+[[noreturn]] void work(const Job& job, const sigset_t& mask) noexcept {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody reads the results of a worker whose driver was killed
+  ::prctl(PR_SET_NAME, std::filesystem::path(job.arguments.back()).filename().c_str());  // for ps and top
+  forget_signals();
+  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+  open_as(STDIN_FILENO, "/dev/null", O_RDONLY);
+  open_as(STDOUT_FILENO, job.output.c_str(), O_WRONLY | O_CREAT | O_APPEND);
+  open_as(STDERR_FILENO, job.errors.c_str(), O_WRONLY | O_CREAT | O_APPEND);
+  ::setenv("STREAMSAN_TIDY_SIDECAR", job.sidecar.c_str(), 1);
+  const std::string self = own_path();
+  std::vector<const char*> words{self.c_str()};
+  for (const std::string& argument : job.arguments) {
+    words.push_back(argument.c_str());
+  }
+  words.push_back(nullptr);
+  std::exit(clang::tidy::clangTidyMain(static_cast<int>(words.size()) - 1, words.data()));
+}
+
 /// 0, or the error that kept it from being started.
 int start(const Job& job, const sigset_t& mask, pid_t& pid) {
-  std::vector<std::string> words{own_path(), kWorkerArgument};
-  words.insert(words.end(), job.arguments.begin(), job.arguments.end());
-  std::vector<char*> argv;
-  for (std::string& word : words) {
-    argv.push_back(word.data());
+  std::fflush(nullptr);  // or the worker would print it once more
+  pid = ::fork();
+  if (pid == 0) {
+    work(job, mask);
   }
-  argv.push_back(nullptr);
-
-  std::string sidecar = "STREAMSAN_TIDY_SIDECAR=" + job.sidecar;
-  std::vector<char*> environment;
-  for (char** variable = ::environ; *variable != nullptr; ++variable) {
-    if (std::string_view(*variable).starts_with("STREAMSAN_TIDY_SIDECAR=")) {
-      continue;
-    }
-    environment.push_back(*variable);
-  }
-  environment.push_back(sidecar.data());
-  environment.push_back(nullptr);
-
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  const int flags = O_WRONLY | O_CREAT | O_APPEND;
-  ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, job.output.c_str(), flags, 0600);
-  ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, job.errors.c_str(), flags, 0600);
-  posix_spawnattr_t attributes;
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  ::posix_spawnattr_setsigmask(&attributes, &mask);
-  const int failed = ::posix_spawn(&pid, kSelf, &actions, &attributes, argv.data(), environment.data());
-  ::posix_spawnattr_destroy(&attributes);
-  ::posix_spawn_file_actions_destroy(&actions);
-  return failed;
+  return pid < 0 ? errno : 0;
 }
 
 }  // namespace
@@ -130,14 +133,6 @@ void run_jobs(const std::vector<Job>& jobs, unsigned parallel, const std::functi
       signals.wait();
     }
   }
-}
-
-int run_worker(int argc, char** argv) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody reads the results of a worker whose driver was killed
-  std::vector<const char*> words{argv[0]};
-  words.insert(words.end(), argv + 2, argv + argc);
-  words.push_back(nullptr);
-  return clang::tidy::clangTidyMain(static_cast<int>(words.size()) - 1, words.data());
 }
 
 }  // namespace streamsan::analyzer

@@ -3,8 +3,9 @@
 // Workers: one process for each source file.
 //
 // A process of its own for each file keeps a crash of the compiler, or of the analysis, to that file, and makes
-// parallel runs simple: nothing is shared. A worker is this program again, with a hidden first argument; it is
-// clang-tidy's own main function with our checks linked in.
+// parallel runs simple: nothing is shared. A worker is a fork of the driver, which has one thread, and runs clang-tidy's
+// own main function with our checks linked in. It is not started as a program again: loading and relocating LLVM takes
+// as long as analysing a small file's functions does.
 #pragma once
 
 #include <functional>
@@ -13,11 +14,8 @@
 
 namespace streamsan::analyzer {
 
-/// The first argument of a worker.
-inline constexpr const char* kWorkerArgument = "--streamsan-worker";
-
 struct Job {
-  std::vector<std::string> arguments;  ///< after kWorkerArgument
+  std::vector<std::string> arguments;  ///< of clang-tidy, the source last
   std::string sidecar;                 ///< file for the checks' own findings (tidy/sidecar.h)
   std::string output;                  ///< files for stdout and stderr
   std::string errors;
@@ -27,8 +25,5 @@ struct Job {
 /// they end; -1: it could not be started. Returns early, with its workers ended, when a signal was noted.
 void run_jobs(const std::vector<Job>& jobs, unsigned parallel, const std::function<void(std::size_t)>& begun,
               const std::function<void(std::size_t, int)>& done);
-
-/// What a worker does. Never returns to the driver.
-int run_worker(int argc, char** argv);
 
 }  // namespace streamsan::analyzer
