@@ -114,8 +114,8 @@ class Engine {
   }
 
   /// Ages what op `index` made before. The state is only touched if there is anything.
-  void age(Store& store, Order* order, OpIndex index) {
-    if (!values_.minted(index)) return;
+  void age(Store& store, Order* order, std::uint32_t block, OpIndex index) {
+    if (!values_.in_loop(block) || !values_.minted(index)) return;
     const Aging aging{.op = index};
     values_.start_aging(aging);
     store.age(values_, aging);
@@ -124,6 +124,7 @@ class Engine {
 
   /// The same for what is merged at the start of block `to`, on the way there.
   void age_at_edge(Store& store, Order* order, std::uint32_t to) {
+    if (!values_.in_loop(to)) return;
     const Aging aging{.block = to, .locations = states_[to].store.changed_merges(values_, to, store)};
     if (aging.locations.empty()) return;
     values_.start_aging(aging);
@@ -161,7 +162,7 @@ class Engine {
       for (OpIndex i = 0; i < function_.blocks[block].ops.size(); ++i) {
         const OpIndex index = values_.first_op(block) + i;
         steps_ += 1 + start.size();
-        age(start, nullptr, index);
+        age(start, nullptr, block, index);
         start.apply(values_, index);
       }
       if (state.end && *state.end == start) continue;
@@ -180,7 +181,8 @@ class Engine {
       work.erase(work.begin());
       Store store = states_[block].store;
       Order out = states_[block].order;
-      for (OpIndex i = 0; i < function_.blocks[block].ops.size(); ++i) step(store, out, values_.first_op(block) + i);
+      for (OpIndex i = 0; i < function_.blocks[block].ops.size(); ++i)
+        step(store, out, block, values_.first_op(block) + i);
       if (!keep_small(out)) return;
       for (ir::BlockId successor : function_.blocks[block].successors) {
         const auto to = static_cast<std::uint32_t>(successor);
@@ -197,9 +199,9 @@ class Engine {
     }
   }
 
-  void step(Store& store, Order& order, OpIndex index) {
+  void step(Store& store, Order& order, std::uint32_t block, OpIndex index) {
     steps_ += 1 + store.size() + order.pending().size();
-    age(store, &order, index);
+    age(store, &order, block, index);
     order.apply(values_, sets_, store, index);
     store.apply(values_, index);
   }
@@ -273,7 +275,7 @@ class Engine {
       order.drop(ignored_);
       for (std::uint32_t i = 0; i < function_.blocks[block].ops.size(); ++i) {
         const OpIndex index = values_.first_op(block) + i;
-        age(store, &order, index);
+        age(store, &order, block, index);
         if (beliefs != nullptr) beliefs->see(values_, store, index);
         if (duties != nullptr) duties->at(store, order, index);
         inspector.at(store, order, block, i);

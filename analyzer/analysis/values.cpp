@@ -38,7 +38,7 @@ bool has_effects_or_calls(const std::string& text) {
 }  // namespace
 
 Values::Values(const ir::Function& function, const ir::Program& program)
-    : function_(function), field_memory_(program.memory) {
+    : function_(function), in_loop_(ir::blocks_in_loops(function)), field_memory_(program.memory) {
   for (const ir::Block& block : function.blocks) {
     first_op_.push_back(static_cast<OpIndex>(ops_.size()));
     for (const ir::Op& op : block.ops) {
@@ -51,12 +51,11 @@ Values::Values(const ir::Function& function, const ir::Program& program)
   parts_.resize(function.places.size());
   writes_.resize(function.places.size());
   moves_.resize(function.places.size());
-  const std::vector<bool> in_loop = ir::blocks_in_loops(function);
   std::set<std::pair<ir::PlaceId, std::uint32_t>> copies;
   for (std::size_t block = 0; block < function.blocks.size(); ++block)
     for (const ir::Op& op : function.blocks[block].ops) {
       if (op.target == ir::kNoPlace) continue;
-      if (in_loop[block]) moves_[static_cast<std::size_t>(op.target)] = true;
+      if (in_loop_[block]) moves_[static_cast<std::size_t>(op.target)] = true;
       if (op.origin != ir::Op::kNoOrigin && !copies.emplace(op.target, op.origin).second) continue;
       std::uint8_t& writes = writes_[static_cast<std::size_t>(op.target)];
       writes = writes == 0 ? 1 : 2;

@@ -233,6 +233,8 @@ class Values {
   [[nodiscard]] bool marks_work() const { return marks_work_; }
   [[nodiscard]] bool may_equal(ValueId a, ValueId b) const { return !certainly_different(a, b); }
 
+  /// Only in a loop may a state name what is made further on: nothing else needs aging.
+  [[nodiscard]] bool in_loop(std::uint32_t block) const { return in_loop_[block]; }
   /// True if op `op` has made anything yet; there is nothing to age if not.
   [[nodiscard]] bool minted(OpIndex op) const { return minted_[op]; }
   /// False: aged() leaves it as it is. Of the present Aging, see start_aging().
@@ -342,6 +344,7 @@ class Values {
   bool marks_work_ = false;
   std::vector<const ir::Op*> ops_;
   std::vector<OpIndex> first_op_;
+  std::vector<bool> in_loop_;  ///< by block
   std::vector<bool> minted_;
   std::vector<std::vector<ir::PlaceId>> parts_;
   std::vector<std::uint8_t> writes_;  ///< by place: no op, one, more

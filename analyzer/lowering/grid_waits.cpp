@@ -12,8 +12,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <functional>
 #include <set>
+#include <string>
+#include <string_view>
 
 #include "analyzer/lowering/device_grid_wait.h"
 #include "analyzer/lowering/kernel_effects.h"
@@ -22,18 +25,30 @@
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/Basic/SourceManager.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace streamsan::analyzer {
 namespace {
 
+/// Does a file that is no system header have one of the words? One pass over what the preprocessor has entered: to ask
+/// for each file where it was entered walks through all expansions of macros, each time.
 bool any_wait_is_written(const clang::SourceManager& sources) {
-  constexpr std::array kWords = {"griddep", "grid_dep", "dependentgrid", "dependent_grid", "pdl", "gdc_", "gdcwait"};
-  for (auto entry = sources.fileinfo_begin(); entry != sources.fileinfo_end(); ++entry) {
-    const clang::FileID file = sources.translateFile(entry->first);
-    if (file.isInvalid() || sources.isInSystemHeader(sources.getLocForStartOfFile(file))) continue;
-    const llvm::StringRef text = sources.getBufferData(file);
-    if (std::any_of(kWords.begin(), kWords.end(), [&](const char* word) { return text.contains_insensitive(word); }))
-      return true;
+  constexpr std::array<std::string_view, 7> kWords = {"griddep", "grid_dep", "dependentgrid", "dependent_grid",
+                                                      "pdl",     "gdc_",     "gdcwait"};
+  llvm::SmallPtrSet<const clang::SrcMgr::ContentCache*, 32> seen;
+  std::string text;
+  for (unsigned i = 0; i < sources.local_sloc_entry_size(); ++i) {
+    const clang::SrcMgr::SLocEntry& entry = sources.getLocalSLocEntry(i);
+    if (!entry.isFile() || clang::SrcMgr::isSystem(entry.getFile().getFileCharacteristic())) continue;
+    const clang::SrcMgr::ContentCache& content = entry.getFile().getContentCache();
+    if (!content.OrigEntry || !seen.insert(&content).second) continue;
+    const llvm::StringRef written = content.getBufferDataIfLoaded().value_or("");
+    text.resize(written.size());
+    std::transform(written.begin(), written.end(), text.begin(), [](char c) { return llvm::toLower(c); });
+    const auto has = [&](std::string_view word) {
+      return ::memmem(text.data(), text.size(), word.data(), word.size()) != nullptr;  // find() looks for one letter
+    };
+    if (std::any_of(kWords.begin(), kWords.end(), has)) return true;
   }
   return false;
 }
