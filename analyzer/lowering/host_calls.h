@@ -15,6 +15,7 @@ class QualType;
 
 namespace streamsan::analyzer::host {
 
+class Algorithms;
 class Arguments;
 class Assignments;
 class CallbackCalls;
@@ -67,6 +68,7 @@ class Calls {
   Assignments& assignments_;
   Touches& touches_;
   Arguments& arguments_;
+  Algorithms& algorithms_;
   StandardLibrary& standard_;
   ModelledCalls& modelled_;
   Launches& launches_;

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "analyzer/lowering/host_algorithms.h"
 #include "analyzer/lowering/host_arguments.h"
 #include "analyzer/lowering/host_assignments.h"
 #include "analyzer/lowering/host_builder.h"
@@ -49,9 +50,10 @@ struct Collaborators {
       : scan(definition),
         out(unit, definition, scan),
         numbers(unit, out.function()),
-        parts{unit,     definition, scan,      out,    numbers,   places,   values,    assignments, touches,
-              ends,     lifetimes,  arguments, calls,  standard,  modelled, effects,   launches,    libraries,
-              messages, containers, tensors,   tuples, optionals, maps,     callbacks, pools,       sequences},
+        parts{unit,        definition, scan,     out,       numbers,   places,     values,
+              assignments, touches,    ends,     lifetimes, arguments, calls,      standard,
+              modelled,    effects,    launches, libraries, messages,  containers, tensors,
+              tuples,      optionals,  maps,     callbacks, pools,     sequences,  algorithms},
         places(parts),
         values(parts),
         assignments(parts),
@@ -74,6 +76,7 @@ struct Collaborators {
         callbacks(parts),
         pools(parts),
         sequences(parts),
+        algorithms(parts),
         walk(parts) {}
 
   Scan scan;
@@ -102,6 +105,7 @@ struct Collaborators {
   CallbackCalls callbacks;
   Pools pools;
   Sequences sequences;
+  Algorithms algorithms;
   Walk walk;
 };
 

@@ -28,16 +28,16 @@ using ir::Operand;
 
 namespace {
 
-enum class Does : std::uint8_t { Other, Index, Find, Put, Erase, Clear };
+enum class MapCall : std::uint8_t { Other, Index, Find, Put, Erase, Clear };
 
-Does what(llvm::StringRef name) {
-  return llvm::StringSwitch<Does>(name)
-      .Cases({"operator[]", "at"}, Does::Index)
-      .Case("find", Does::Find)
-      .Cases({"emplace", "try_emplace", "insert_or_assign", "insert"}, Does::Put)
-      .Case("erase", Does::Erase)
-      .Case("clear", Does::Clear)
-      .Default(Does::Other);
+MapCall map_call(llvm::StringRef name) {
+  return llvm::StringSwitch<MapCall>(name)
+      .Cases({"operator[]", "at"}, MapCall::Index)
+      .Case("find", MapCall::Find)
+      .Cases({"emplace", "try_emplace", "insert_or_assign", "insert"}, MapCall::Put)
+      .Case("erase", MapCall::Erase)
+      .Case("clear", MapCall::Clear)
+      .Default(MapCall::Other);
 }
 
 /// `m.count(key)`, `m.contains(key)`; nullptr: it is another expression.
@@ -67,22 +67,22 @@ clang::QualType Maps::entry_type(clang::QualType map) const {
 
 bool Maps::apply(const Call& call) {
   if (call.object_expression == nullptr || call.object == ir::kNoPlace) return false;
-  const Does does = what(call.known->callee.name);
-  if (does == Does::Other || entry_type(out_.type_of(call.object)).isNull()) return false;
+  const MapCall does = map_call(call.known->callee.name);
+  if (does == MapCall::Other || entry_type(out_.type_of(call.object)).isNull()) return false;
   const clang::Expr* key = call.argument(0);
   switch (does) {
-    case Does::Index: {
+    case MapCall::Index: {
       const ir::PlaceId at = slot(call, *key);
       values_.set_result(*call.expression, value(at), at);
       return true;
     }
-    case Does::Find: {
+    case MapCall::Find: {
       Operand here = address(call.object);
       here.offset = values_.expr(key);
       values_.set_result(*call.expression, here);
       return true;
     }
-    case Does::Put:
+    case MapCall::Put:
       // m.insert({key, value}), m.insert(std::make_pair(key, value))
       if (const auto pair = parts_of(key); call.arguments.size() == 1 && pair.size() == 2) {
         assignments_.initialize(slot(call, *pair[0]), pair[1]);
@@ -91,13 +91,13 @@ bool Maps::apply(const Call& call) {
       if (call.arguments.size() != 2 || call.known->callee.name == "insert") return false;
       assignments_.initialize(slot(call, *key), call.arguments[1]);
       return true;
-    case Does::Erase:
+    case MapCall::Erase:
       erase(call);
       return true;
-    case Does::Clear:
+    case MapCall::Clear:
       out_.emit_fresh(call.object, call.site);
       return true;
-    case Does::Other:
+    case MapCall::Other:
       break;
   }
   return false;

@@ -10,6 +10,7 @@ class FunctionDecl;
 
 namespace streamsan::analyzer::host {
 
+class Algorithms;
 class Arguments;
 class Assignments;
 class CallbackCalls;
@@ -65,6 +66,7 @@ struct Parts {
   CallbackCalls& callbacks;
   Pools& pools;
   Sequences& sequences;
+  Algorithms& algorithms;
 };
 
 }  // namespace streamsan::analyzer::host
