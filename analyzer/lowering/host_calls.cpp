@@ -273,7 +273,8 @@ void Calls::call_harmless(const Call& call) {
       return call_unknown(call);
   if (algorithms_.moves_elements(call)) return;
   arguments_.fresh_arguments(call);
-  arguments_.hand_over_moved(call);
+  // Who gives a block back to its pool says where it is (host_free_lists.h).
+  if (!unit_.free_lists.givings.contains(call.expression)) arguments_.hand_over_moved(call);
   algorithms_.hand_out(call);
   const clang::QualType type = call.callee->getReturnType();
   if (llvm::isa<clang::CXXConstructExpr>(call.expression) || type->isVoidType()) return;

@@ -103,9 +103,11 @@ bool Maps::apply(const Call& call) {
   return false;
 }
 
-ir::PlaceId Maps::slot(const Call& call, const clang::Expr& key) {
-  const clang::QualType type = entry_type(out_.type_of(call.object));
-  return second_of(places_.element(call.object, values_.expr(&key), type), type);
+ir::PlaceId Maps::slot(const Call& call, const clang::Expr& key) { return slot_at(call.object, values_.expr(&key)); }
+
+ir::PlaceId Maps::slot_at(ir::PlaceId map, ir::ExprId key) {
+  const clang::QualType type = entry_type(out_.type_of(map));
+  return type.isNull() ? ir::kNoPlace : second_of(places_.element(map, key, type), type);
 }
 
 ir::PlaceId Maps::second_of(ir::PlaceId entry, clang::QualType type) {

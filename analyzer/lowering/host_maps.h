@@ -26,6 +26,8 @@ class Maps {
   bool apply(const Call& call);
   /// What a condition asks that looks for an entry, such as `it == m.end()`: whether the pointer in it is null. Absent:
   /// it asks something else, or an entry holds no pointer.
+  /// The value that a key has in the map; kNoPlace: it is none.
+  ir::PlaceId slot_at(ir::PlaceId map, ir::ExprId key);
   std::optional<ir::Expr> asks_for_entry(const clang::Expr& condition);
 
  private:
