@@ -33,6 +33,7 @@
 #include "analyzer/lowering/host_tuples.h"
 #include "analyzer/lowering/host_unit.h"
 #include "analyzer/lowering/host_values.h"
+#include "analyzer/lowering/map_keys.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/ExprCXX.h"
@@ -61,6 +62,7 @@ Calls::Calls(const Parts& parts)
       tuples_(parts.tuples),
       optionals_(parts.optionals),
       maps_(parts.maps),
+      map_keys_(parts.map_keys),
       callbacks_(parts.callbacks) {}
 
 void Calls::lower(const clang::Expr& expression) {
@@ -197,6 +199,7 @@ ir::PlaceId Calls::refer_result(const Call& call, clang::QualType reference) {
 }
 
 void Calls::call_body(const Call& call, const std::string& usr) {
+  map_keys_.name_words(call);
   ir::Op op = start(OpKind::Call, call);
   op.callee = callbacks_.version(call, usr);
   op.name = unit_.symbols.shown(*call.callee);

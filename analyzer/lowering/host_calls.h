@@ -22,6 +22,7 @@ class CallbackCalls;
 class Containers;
 class FunctionBuilder;
 class Launches;
+class MapKeys;
 class Maps;
 class ModelledCalls;
 class Optionals;
@@ -77,6 +78,7 @@ class Calls {
   Tuples& tuples_;
   Optionals& optionals_;
   Maps& maps_;
+  MapKeys& map_keys_;
   CallbackCalls& callbacks_;
 };
 

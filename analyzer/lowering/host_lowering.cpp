@@ -37,6 +37,7 @@
 #include "analyzer/lowering/host_unit.h"
 #include "analyzer/lowering/host_values.h"
 #include "analyzer/lowering/host_walk.h"
+#include "analyzer/lowering/map_keys.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/Analysis/CFG.h"
 
@@ -50,10 +51,10 @@ struct Collaborators {
       : scan(definition),
         out(unit, definition, scan),
         numbers(unit, out.function()),
-        parts{unit,        definition, scan,     out,       numbers,   places,     values,
-              assignments, touches,    ends,     lifetimes, arguments, calls,      standard,
-              modelled,    effects,    launches, libraries, messages,  containers, tensors,
-              tuples,      optionals,  maps,     callbacks, pools,     sequences,  algorithms},
+        parts{unit,      definition, scan,      out,        numbers, places,   values,    assignments,
+              touches,   ends,       lifetimes, arguments,  calls,   standard, modelled,  effects,
+              launches,  libraries,  messages,  containers, tensors, tuples,   optionals, maps,
+              callbacks, pools,      sequences, algorithms, map_keys},
         places(parts),
         values(parts),
         assignments(parts),
@@ -77,6 +78,7 @@ struct Collaborators {
         pools(parts),
         sequences(parts),
         algorithms(parts),
+        map_keys(parts),
         walk(parts) {}
 
   Scan scan;
@@ -106,6 +108,7 @@ struct Collaborators {
   Pools pools;
   Sequences sequences;
   Algorithms algorithms;
+  MapKeys map_keys;
   Walk walk;
 };
 

@@ -17,6 +17,7 @@
 //     StandardLibrary    what moves values, steps iterators or calls a lambda
 //     Algorithms         what moves elements
 //     Tuples, Optionals, Maps   std::pair and std::tuple; std::optional; std::map
+//     MapKeys            what a key is
 //     ModelledCalls      what a model describes: a action each, lowered by Effects (the words of the driver's table),
 //                        Launches, Libraries, Messages, Containers, Tensors, or there
 //   Lifetimes        construction and destruction

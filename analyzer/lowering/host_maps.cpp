@@ -3,7 +3,7 @@
 // std::map and its kin: arrays whose index is the key.
 //
 // `m[key]` is the field `second` of the entry `m{key}`, which is the element of m with the index `key`: integers,
-// handles and pointers are compared by what they hold, keys of any other kind are equal to none. What find() returns is
+// handles and pointers are compared by what they hold, keys of other kinds as map_keys.cpp says. What find() returns is
 // an iterator that stands at the key. Emplacing and inserting are taken to find no entry under the key. No entry, and
 // an entry with a null pointer, are the same here: `it == m.end()` and `m.count(key) == 0` ask whether it is null.
 #include "analyzer/lowering/host_maps.h"
@@ -17,6 +17,7 @@
 #include "analyzer/lowering/host_places.h"
 #include "analyzer/lowering/host_unit.h"
 #include "analyzer/lowering/host_values.h"
+#include "analyzer/lowering/map_keys.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
@@ -56,7 +57,8 @@ Maps::Maps(const Parts& parts)
       out_(parts.out),
       places_(parts.places),
       values_(parts.values),
-      assignments_(parts.assignments) {}
+      assignments_(parts.assignments),
+      keys_(parts.map_keys) {}
 
 clang::QualType Maps::entry_type(clang::QualType map) const {
   if (!unit_.symbols.is_map(map)) return {};
@@ -78,7 +80,7 @@ bool Maps::apply(const Call& call) {
     }
     case MapCall::Find: {
       Operand here = address(call.object);
-      here.offset = values_.expr(key);
+      here.offset = keys_.key(*key);
       values_.set_result(*call.expression, here);
       return true;
     }
@@ -103,7 +105,7 @@ bool Maps::apply(const Call& call) {
   return false;
 }
 
-ir::PlaceId Maps::slot(const Call& call, const clang::Expr& key) { return slot_at(call.object, values_.expr(&key)); }
+ir::PlaceId Maps::slot(const Call& call, const clang::Expr& key) { return slot_at(call.object, keys_.key(key)); }
 
 ir::PlaceId Maps::slot_at(ir::PlaceId map, ir::ExprId key) {
   const clang::QualType type = entry_type(out_.type_of(map));
@@ -153,7 +155,7 @@ std::optional<ir::Expr> Maps::asks_for_entry(const clang::Expr& condition) {
     }
     const clang::Expr* map = call->getImplicitObjectArgument();
     if (map->getType()->isPointerType()) return std::nullopt;
-    return asks(places_.place(map), values_.expr(call->getArg(0)), for_null);
+    return asks(places_.place(map), keys_.key(*call->getArg(0)), for_null);
   }
   const auto* compared = llvm::dyn_cast<clang::CXXOperatorCallExpr>(at);
   const auto operation = compared == nullptr ? clang::OO_None : compared->getOperator();
@@ -182,7 +184,7 @@ void Maps::erase(const Call& call) {
       ir::Expr index{.text = out_.spell(known->index), .uses = {known->index}, .constant = {}};
       at = out_.add(std::move(index));
     } else if (!unit_.symbols.iterates(which->getType())) {
-      at = values_.expr(which);
+      at = keys_.key(*which);
     }
   }
   out_.emit_fresh(at == ir::kNoExpr ? call.object : places_.element(call.object, at, type), call.site);

@@ -13,6 +13,7 @@ namespace streamsan::analyzer::host {
 
 class Assignments;
 class FunctionBuilder;
+class MapKeys;
 class Places;
 class Values;
 struct Parts;
@@ -44,6 +45,7 @@ class Maps {
   Places& places_;
   Values& values_;
   Assignments& assignments_;
+  MapKeys& keys_;
 };
 
 }  // namespace streamsan::analyzer::host

@@ -22,6 +22,7 @@ class FunctionBuilder;
 class Launches;
 class Libraries;
 class Lifetimes;
+class MapKeys;
 class Maps;
 class Messages;
 class ModelledCalls;
@@ -67,6 +68,7 @@ struct Parts {
   Pools& pools;
   Sequences& sequences;
   Algorithms& algorithms;
+  MapKeys& map_keys;
 };
 
 }  // namespace streamsan::analyzer::host
