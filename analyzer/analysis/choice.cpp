@@ -52,6 +52,38 @@ void Choice::weigh_copies() {
   }
 }
 
+namespace {
+
+/// What is done, or made, in a virtual function that may be another one is not certain.
+void tell_class(Hazard& hazard, const Where& where) {
+  if (hazard.level != Level::Definite && hazard.level != Level::Likely) return;
+  const ir::Site* inside = &where.site;
+  for (auto call = where.calls.begin(); call != where.calls.end(); inside = &*call++) {
+    if (!call->by_class) continue;
+    hazard.level = Level::Likely;
+    Evidence evidence{"the object may be of another class; of those in sight, only the one with '" + inside->function +
+                          "' works on the device",
+                      {.site = *call, .calls = {call + 1, where.calls.end()}}};
+    const bool told =
+        std::ranges::any_of(hazard.evidence, [&](const Evidence& known) { return known.what == evidence.what; });
+    if (!told) hazard.evidence.push_back(std::move(evidence));
+  }
+}
+
+void tell_classes(Hazard& hazard) {
+  tell_class(hazard, hazard.later.where);
+  if (hazard.earlier) tell_class(hazard, hazard.earlier->where);
+  const auto of = [&](const Thing& thing) {
+    if (thing.origin && !thing.by_class) tell_class(hazard, Where(*thing.origin));
+  };
+  of(hazard.buffer);
+  of(hazard.event);
+  of(hazard.later.stream);
+  if (hazard.earlier) of(hazard.earlier->stream);
+}
+
+}  // namespace
+
 std::vector<Hazard> Choice::take() {
   weigh_copies();
   // The most certain first, then the nearest pair.
@@ -76,7 +108,10 @@ std::vector<Hazard> Choice::take() {
   }
   std::stable_sort(kept.begin(), kept.end(), [](const Raised& a, const Raised& b) { return a.later < b.later; });
   std::vector<Hazard> result;
-  for (Raised& r : kept) result.push_back(std::move(r.hazard));
+  for (Raised& r : kept) {
+    tell_classes(r.hazard);
+    result.push_back(std::move(r.hazard));
+  }
   return result;
 }
 

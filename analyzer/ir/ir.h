@@ -214,6 +214,7 @@ struct Site {
   std::uint32_t stream_end = 0;    ///< last token of the stream argument present; 0: insert at stream_begin
   std::string stream_prefix;       ///< put before an inserted stream: ", 0, "
   bool in_macro = false;           ///< the call is written by a macro's body: no fix-it is certain
+  bool by_class = false;           ///< a virtual call that is taken to run what stands behind it; not in the text form
   Api api = Api::None;             ///< of the function called
   SiteId call = kNoSite;           ///< after inlining: the call through which the caller came here
 };

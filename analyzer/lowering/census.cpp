@@ -74,6 +74,12 @@ const clang::ValueDecl* named(const clang::Expr* expression) {
   }
 }
 
+bool is_made(const clang::CXXRecordDecl& record) {
+  return std::ranges::any_of(record.ctors(), [](const auto* constructor) {
+    return constructor->isUsed(false) && !constructor->isCopyOrMoveConstructor();
+  });
+}
+
 }  // namespace
 
 Census::Census(Symbols& symbols) : symbols_(symbols), callables_(symbols), shared_owners_(find_shared_owners(symbols)) {
@@ -322,10 +328,14 @@ const clang::CXXRecordDecl* Census::working_class(const clang::CXXRecordDecl& ba
       works = record;
     }
   }
-  const bool made = works != nullptr && std::ranges::any_of(works->ctors(), [](const auto* constructor) {
-                      return constructor->isUsed(false) && !constructor->isCopyOrMoveConstructor();
-                    });
-  return made ? works : nullptr;
+  return works != nullptr && is_made(*works) ? works : nullptr;
+}
+
+bool Census::may_run_another(const clang::FunctionDecl& method, const clang::FunctionDecl& chosen) const {
+  return std::ranges::any_of(run_by(canonical(method)), [&](const Node* node) {
+    const auto* record = llvm::cast<clang::CXXRecordDecl>(node->definition->getDeclContext());
+    return record != chosen.getDeclContext() && !record->isAbstract() && is_made(*record);
+  });
 }
 
 const clang::FunctionDecl* Census::only_override(const clang::FunctionDecl& method) const {

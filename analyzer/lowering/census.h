@@ -33,6 +33,9 @@ class Census {
   /// What a virtual call of `method` can run, if that is one function that is lowered, or, of several, that of the one
   /// class that does something on the device; else nullptr.
   [[nodiscard]] const clang::FunctionDecl* only_override(const clang::FunctionDecl& method) const;
+  /// An object of another class than that of `chosen` is made somewhere, which has a function of its own for a call of
+  /// `method`.
+  [[nodiscard]] bool may_run_another(const clang::FunctionDecl& method, const clang::FunctionDecl& chosen) const;
   /// Somewhere in the translation unit: &variable, an array used as a pointer, a reference bound to it.
   [[nodiscard]] bool address_taken(const clang::ValueDecl& variable) const { return addressed_.contains(&variable); }
   [[nodiscard]] const Callables& callables() const { return callables_; }

@@ -13,8 +13,9 @@
 // in what it was given, or what the object holds whose method it is (a lease), or what a deleter is given. That a list
 // fills itself where it is made is of no account, if what comes out is what went in last. Any other list hands out the
 // blocks that it holds besides first. It may hold none besides if blocks are made one by one, where it is empty or where
-// none is found, and nowhere else: not by its class beforehand, and not until there are so many. A queue that gives out
-// the greatest block is never one. Of a list with keys, such as sizes, the blocks of each key are a list.
+// none is found, by a key or by a search through all of them, and nowhere else: not by its class beforehand, and not until there are so many. A queue that gives out
+// the greatest block is never one. Of a list with keys, such as sizes, the blocks of each key are a list. A key may be
+// kept elsewhere while the block is lent, in a map of blocks: it is the one that the block was taken out under.
 //
 // What this means is said in host_free_lists.cpp. Not recognised, which loses findings only: lists that are linked
 // through their blocks, numbers of blocks in place of blocks, lists that are passed to functions.
@@ -103,6 +104,13 @@ class FreeListSearch : public OwnCodeVisitor<FreeListSearch> {
     if (function_ == nullptr) return true;
     note_allocation(*call);
     if (may_wait(*call)) of().waits = true;
+    // cudaMalloc(&p, bytes)
+    for (const clang::Expr* given : call->arguments())
+      if (const auto* address = dyn_cast<clang::UnaryOperator>(strip(given));
+          address != nullptr && address->getOpcode() == clang::UO_AddrOf)
+        if (const auto* name = dyn_cast<clang::DeclRefExpr>(strip(address->getSubExpr())))
+          if (const auto* variable = dyn_cast<clang::VarDecl>(name->getDecl()))
+            of().set.emplace_back(variable, address);
     if (const clang::FunctionDecl* callee = call->getDirectCallee()) of().called.push_back(callee->getCanonicalDecl());
     llvm::StringRef name;
     const clang::CXXMemberCallExpr* method = method_call(call, &name);
@@ -118,6 +126,13 @@ class FreeListSearch : public OwnCodeVisitor<FreeListSearch> {
   }
   bool VisitCXXNewExpr(clang::CXXNewExpr*) {
     if (function_ != nullptr) of().allocates = true;
+    return true;
+  }
+  /// `*it`, `it->data`, where `it` goes through a list.
+  bool VisitCXXOperatorCallExpr(clang::CXXOperatorCallExpr* access) {
+    if (function_ != nullptr && access->getNumArgs() == 1 &&
+        (access->getOperator() == clang::OO_Star || access->getOperator() == clang::OO_Arrow))
+      of().dereferenced.push_back(access);
     return true;
   }
   /// `it->second`, where `it` was found in a container.
@@ -138,6 +153,7 @@ class FreeListSearch : public OwnCodeVisitor<FreeListSearch> {
     const clang::Expr* element = nullptr;
     ListEnd end = ListEnd::None;
     const clang::CXXMemberCallExpr* found = nullptr;  ///< by the key that is its argument
+    bool searched = false;                            ///< it is the first that is good enough
   };
   struct Put {
     const clang::ValueDecl* container = nullptr;
@@ -147,14 +163,18 @@ class FreeListSearch : public OwnCodeVisitor<FreeListSearch> {
     ListEnd end = ListEnd::None;
     const clang::Expr* block = nullptr;
     const clang::Expr* key = nullptr;
+    bool own_key = false;
+    bool entry = false;
   };
   struct OfFunction {
+    const clang::FunctionDecl* function = nullptr;
     std::vector<Read> read;
     llvm::DenseSet<const clang::ValueDecl*> taken_out;
     llvm::DenseSet<const clang::ValueDecl*> asked_empty;
     std::vector<const clang::FunctionDecl*> called;
     std::vector<std::pair<const clang::VarDecl*, const clang::Expr*>> set;
     std::vector<const clang::MemberExpr*> members;
+    std::vector<const clang::CXXOperatorCallExpr*> dereferenced;
     std::vector<const clang::Expr*> returned;
     std::vector<const clang::Expr*> kept;  ///< given to a constructor, stored in an object
     bool allocates = false;
@@ -171,13 +191,20 @@ class FreeListSearch : public OwnCodeVisitor<FreeListSearch> {
     }
   };
 
-  OfFunction& of() { return functions_[function_]; }
+  OfFunction& of() {
+    OfFunction& body = functions_[function_];
+    body.function = function_;
+    return body;
+  }
   void note_allocation(const clang::CallExpr& call);
   [[nodiscard]] bool may_wait(const clang::CallExpr& call) const;
   /// What the iterator was found in and by; nullptr: it is none.
   [[nodiscard]] static const clang::CXXMemberCallExpr* found_by(const OfFunction& body, const clang::Expr* iterator);
   void read_found(OfFunction& body) const;
+  [[nodiscard]] static const clang::Expr* key_of_entry(const clang::Expr* list, const OfFunction& body);
   void read_given(Put& put) const;
+  /// `sizes_.find(p)->second`, `sizes_.at(p)`, `sizes_[p]`: what is kept somewhere about this block.
+  [[nodiscard]] bool is_kept_about(const OfFunction& body, const clang::Expr* key, const clang::Expr* block) const;
   [[nodiscard]] const clang::Expr* given_back(const Put& put, const clang::Expr* given) const;
   [[nodiscard]] bool gives_last(const OfFunction& body, const Read& read) const;
   [[nodiscard]] bool is_filled_before(const clang::ValueDecl& container) const;
@@ -259,6 +286,18 @@ const clang::CXXMemberCallExpr* by_key(const clang::CXXMemberCallExpr& call) {
   return names_key && call.getArg(0)->getType().getNonReferenceType()->isIntegralOrEnumerationType() ? &call : nullptr;
 }
 
+/// Of `free_[size]`, or of a reference to that; nullptr: the list is none of many.
+const clang::Expr* FreeListSearch::key_of_entry(const clang::Expr* list, const OfFunction& body) {
+  const clang::Expr* at = strip(list);
+  if (const auto* name = dyn_cast<clang::DeclRefExpr>(at))
+    for (const auto& [variable, value] : body.set)
+      if (variable == name->getDecl() && variable->getType()->isReferenceType()) at = strip(value);
+  const auto* index = dyn_cast<clang::CXXOperatorCallExpr>(at);
+  const bool of_map = index != nullptr && index->getOperator() == clang::OO_Subscript &&
+                      index->getArg(1)->getType().getNonReferenceType()->isIntegralOrEnumerationType();
+  return of_map ? index->getArg(1) : nullptr;
+}
+
 void FreeListSearch::read_found(OfFunction& body) const {
   for (const clang::MemberExpr* member : body.members) {
     const clang::Expr* base = strip(member->getBase());
@@ -269,6 +308,20 @@ void FreeListSearch::read_found(OfFunction& body) const {
     if (list.container != nullptr)
       body.read.push_back({list, call->getImplicitObjectArgument(), member, ListEnd::ByKey, by_key(*call)});
   }
+  // The first one that is good enough: by its size, if the function is given one, which need not be that of another.
+  const auto is_number = [](const clang::ParmVarDecl* parameter) {
+    return parameter->getType().getNonReferenceType()->isIntegralOrEnumerationType();
+  };
+  for (const clang::CXXOperatorCallExpr* access : body.dereferenced) {
+    if (body.function == nullptr || llvm::any_of(body.function->parameters(), is_number)) break;
+    const bool star = access->getOperator() == clang::OO_Star;
+    const clang::CXXMemberCallExpr* call = found_by(body, access->getArg(0));
+    llvm::StringRef method;
+    if (call == nullptr || !star || method_call(call, &method) == nullptr || finds_by_key(method)) continue;
+    const Named list = named_container(call->getImplicitObjectArgument());
+    if (list.container != nullptr)
+      body.read.push_back({list, call->getImplicitObjectArgument(), access, ListEnd::ByKey, nullptr, true});
+  }
   // free_.extract(it).mapped()
   std::vector<const clang::Expr*> values(body.returned);
   for (const auto& [variable, value] : body.set) values.push_back(value);
@@ -276,7 +329,10 @@ void FreeListSearch::read_found(OfFunction& body) const {
     llvm::StringRef outer, inner;
     const clang::CXXMemberCallExpr* mapped = method_call(unwrapped(value), &outer);
     if (mapped == nullptr || (outer != "mapped" && outer != "value")) continue;
-    const clang::CXXMemberCallExpr* call = method_call(strip(mapped->getImplicitObjectArgument()), &inner);
+    const clang::Expr* node = strip(mapped->getImplicitObjectArgument());
+    const clang::CXXMemberCallExpr* call = method_call(node, &inner);
+    // auto node = free_.extract(size)
+    if (call == nullptr && (call = found_by(body, node)) != nullptr) inner = call->getMethodDecl()->getName();
     if (call == nullptr || inner != "extract" || call->getNumArgs() != 1) continue;
     const Named list = named_container(call->getImplicitObjectArgument());
     if (list.container == nullptr) continue;
@@ -297,6 +353,38 @@ void FreeListSearch::read_given(Put& put) const {
   put.block = given_back(put, parts.back());
   if (by_key && put.call->getNumArgs() == 2 && parts.size() == 1) put.key = put.call->getArg(0);
   if (by_key && put.call->getNumArgs() == 1 && parts.size() == 2) put.key = parts.front();
+  const auto body = functions_.find(put.function);
+  if (put.block == nullptr || body == functions_.end()) return;
+  if (put.key != nullptr) {
+    put.own_key = is_kept_about(body->second, put.key, put.block);
+  } else if (const clang::Expr* key = key_of_entry(put.named, body->second); key != nullptr) {
+    put.own_key = put.entry = is_kept_about(body->second, key, put.block);
+  }
+}
+
+bool FreeListSearch::is_kept_about(const OfFunction& body, const clang::Expr* key, const clang::Expr* block) const {
+  const auto* wanted = dyn_cast_or_null<clang::DeclRefExpr>(block == nullptr ? nullptr : unwrapped(block));
+  const clang::Expr* at = unwrapped(key);
+  // size_t size = sizes_[p];
+  if (const auto* name = dyn_cast_or_null<clang::DeclRefExpr>(at))
+    for (const auto& [variable, value] : body.set)
+      if (variable == name->getDecl() && !isa<clang::ParmVarDecl>(variable)) at = unwrapped(value);
+  while (const auto* member = dyn_cast_or_null<clang::MemberExpr>(at)) {
+    const clang::Expr* base = strip(member->getBase());
+    if (const auto* arrow = dyn_cast<clang::CXXOperatorCallExpr>(base); arrow != nullptr && arrow->getNumArgs() == 1)
+      base = strip(arrow->getArg(0));
+    const clang::CXXMemberCallExpr* found = found_by(body, base);
+    at = found != nullptr ? found : base;
+  }
+  const clang::Expr* under = nullptr;
+  llvm::StringRef method;
+  if (const clang::CXXMemberCallExpr* call = method_call(at, &method)) {
+    if ((method == "at" || method == "find") && call->getNumArgs() == 1) under = call->getArg(0);
+  } else if (const auto* index = dyn_cast_or_null<clang::CXXOperatorCallExpr>(at)) {
+    if (index->getOperator() == clang::OO_Subscript) under = index->getArg(1);
+  }
+  const auto* name = dyn_cast_or_null<clang::DeclRefExpr>(under == nullptr ? nullptr : unwrapped(under));
+  return wanted != nullptr && name != nullptr && name->getDecl() == wanted->getDecl();
 }
 
 /// The block, if it comes from outside of the function; else nullptr.
@@ -333,6 +421,7 @@ std::optional<FreeLists::Taking> FreeListSearch::taking(const OfFunction& body, 
   if (!is_block(symbols_, type) || !body.taken_out.contains(read.list.container)) return std::nullopt;
   FreeLists::Taking taking{
       .container = read.container, .through = read.list.through, .element = read.element, .found = read.found};
+  taking.key_of_entry = key_of_entry(read.container, body);
   taking.type = type;
   for (const auto& [variable, value] : body.set)
     if (is_below(read.element, value) && is_block(symbols_, variable->getType())) {
@@ -390,7 +479,8 @@ bool FreeListSearch::gives_last(const OfFunction& body, const Read& read) const 
                             return put.container != &container || put.block == nullptr || put.end == read.end;
                           });
   if (last_first) return true;
-  const bool made_if_none = read.found != nullptr || (body.asked_empty.contains(&container) && !body.either);
+  const bool made_if_none =
+      read.found != nullptr || read.searched || (body.asked_empty.contains(&container) && !body.either);
   return body.allocates && made_if_none && !is_filled_before(container);
 }
 
@@ -424,7 +514,11 @@ FreeLists FreeListSearch::take() {
     if (!keyed)
       for (FreeLists::Taking* taking : takings) taking->found = nullptr;
     for (const Put* put : puts)
-      found.givings[put->call] = {.container = put->named, .block = put->block, .key = keyed ? put->key : nullptr};
+      found.givings[put->call] = {.container = put->named,
+                                  .block = put->block,
+                                  .key = keyed ? put->key : nullptr,
+                                  .own_key = put->own_key && (keyed || put->entry),
+                                  .entry = put->entry};
   }
   for (const auto& [field, kinds] : of_fields_)
     if (const auto kind = kinds.only()) found.made[field] = *kind;

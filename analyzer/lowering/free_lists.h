@@ -32,6 +32,8 @@ struct FreeLists {
     const clang::Expr* element = nullptr;     ///< what reads it
     /// What finds the block by the key that is its argument, where the blocks of each key are a list; else nullptr.
     const clang::CXXMemberCallExpr* found = nullptr;
+    /// `free_[size]`: the key of the list that the container is, an entry of a map; else nullptr.
+    const clang::Expr* key_of_entry = nullptr;
     clang::QualType type;                          ///< of a block: a pointer, or a class that has one
     llvm::DenseSet<const clang::VarDecl*> blocks;  ///< variables that hold what is handed out, from wherever
     llvm::DenseSet<const clang::Expr*> returned;   ///< expressions that are returned as they are
@@ -44,6 +46,9 @@ struct FreeLists {
     const clang::Expr* container = nullptr;
     const clang::Expr* block = nullptr;
     const clang::Expr* key = nullptr;  ///< under which; nullptr: there are no keys
+    /// The key is that of the block, which the program keeps somewhere: the one that the block was taken out under.
+    bool own_key = false;
+    bool entry = false;  ///< `container` is a map, and the list is its entry under that key
   };
   llvm::DenseMap<const clang::FunctionDecl*, Taking> takings;          ///< by definition
   llvm::DenseMap<const clang::Stmt*, Giving> givings;                  ///< by the call

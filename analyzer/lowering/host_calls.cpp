@@ -8,10 +8,12 @@
 // its arguments escape, and everything may have been synchronised.
 //
 // Virtual functions are called by the class that the object is declared with where the object cannot be of a class
-// derived from it; else by the only override that there is, if there is but one.
+// derived from it; else by the only override that there is, if there is but one; else by that of the only class that
+// does something on the device. What is found in there is not certain then (Site::by_class).
 #include "analyzer/lowering/host_calls.h"
 
 #include "analyzer/ir/naming.h"
+#include "analyzer/lowering/host_algorithms.h"
 #include "analyzer/lowering/host_arguments.h"
 #include "analyzer/lowering/host_assignments.h"
 #include "analyzer/lowering/host_builder.h"
@@ -31,6 +33,7 @@
 #include "analyzer/lowering/host_tuples.h"
 #include "analyzer/lowering/host_unit.h"
 #include "analyzer/lowering/host_values.h"
+#include "analyzer/lowering/map_keys.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/ExprCXX.h"
@@ -50,6 +53,7 @@ Calls::Calls(const Parts& parts)
       assignments_(parts.assignments),
       touches_(parts.touches),
       arguments_(parts.arguments),
+      algorithms_(parts.algorithms),
       standard_(parts.standard),
       modelled_(parts.modelled),
       launches_(parts.launches),
@@ -58,6 +62,7 @@ Calls::Calls(const Parts& parts)
       tuples_(parts.tuples),
       optionals_(parts.optionals),
       maps_(parts.maps),
+      map_keys_(parts.map_keys),
       callbacks_(parts.callbacks) {}
 
 void Calls::lower(const clang::Expr& expression) {
@@ -98,6 +103,7 @@ void Calls::lower(const clang::Expr& expression) {
   if (assigns && method->isTrivial() && call.arguments.size() == 1) return assign_trivially(call);
   if (dispatches(call)) {
     if (const clang::FunctionDecl* only = unit_.census.only_override(*call.callee)) {
+      out_.site_of(call.site).by_class = unit_.census.may_run_another(*call.callee, *only);
       call.callee = only;
       call.known = &unit_.symbols.known(*only);
       return call_body(call, unit_.usr(*only));
@@ -193,6 +199,7 @@ ir::PlaceId Calls::refer_result(const Call& call, clang::QualType reference) {
 }
 
 void Calls::call_body(const Call& call, const std::string& usr) {
+  map_keys_.name_words(call);
   ir::Op op = start(OpKind::Call, call);
   op.callee = callbacks_.version(call, usr);
   op.name = unit_.symbols.shown(*call.callee);
@@ -267,8 +274,11 @@ void Calls::call_harmless(const Call& call) {
   for (const clang::Expr* given : call.arguments)
     if (const clang::FunctionDecl* body = closure_body(given); body != nullptr && unit_.census.is_root(*body))
       return call_unknown(call);
+  if (algorithms_.moves_elements(call)) return;
   arguments_.fresh_arguments(call);
-  arguments_.hand_over_moved(call);
+  // Who gives a block back to its pool says where it is (host_free_lists.h).
+  if (!unit_.free_lists.givings.contains(call.expression)) arguments_.hand_over_moved(call);
+  algorithms_.hand_out(call);
   const clang::QualType type = call.callee->getReturnType();
   if (llvm::isa<clang::CXXConstructExpr>(call.expression) || type->isVoidType()) return;
   const TypeKind of = out_.kind(type);

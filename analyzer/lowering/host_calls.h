@@ -15,12 +15,14 @@ class QualType;
 
 namespace streamsan::analyzer::host {
 
+class Algorithms;
 class Arguments;
 class Assignments;
 class CallbackCalls;
 class Containers;
 class FunctionBuilder;
 class Launches;
+class MapKeys;
 class Maps;
 class ModelledCalls;
 class Optionals;
@@ -67,6 +69,7 @@ class Calls {
   Assignments& assignments_;
   Touches& touches_;
   Arguments& arguments_;
+  Algorithms& algorithms_;
   StandardLibrary& standard_;
   ModelledCalls& modelled_;
   Launches& launches_;
@@ -75,6 +78,7 @@ class Calls {
   Tuples& tuples_;
   Optionals& optionals_;
   Maps& maps_;
+  MapKeys& map_keys_;
   CallbackCalls& callbacks_;
 };
 

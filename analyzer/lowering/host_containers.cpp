@@ -38,17 +38,6 @@ using ordering::MemoryKind;
 
 namespace {
 
-/// Of numbers only: no handle and no pointer in it.
-bool plain(Symbols& symbols, clang::QualType type) {
-  if (type.isNull() || type->isReferenceType()) return false;
-  if (type->isConstantArrayType()) return plain(symbols, clang::QualType(type->getArrayElementTypeNoTypeQual(), 0));
-  const TypeKind of = symbols.kind(type);
-  if (of == TypeKind::Other || of == TypeKind::Integer) return true;
-  const clang::CXXRecordDecl* record = Symbols::record(type);
-  if (of != TypeKind::Object || record == nullptr || !record->hasDefinition()) return false;
-  return !any_part(*record, [&](clang::QualType part) { return !plain(symbols, part); });
-}
-
 /// A buffer of no bytes: RMM asks its resource for nothing, and gives nothing back.
 bool makes_nothing(const Call& call, const clang::ASTContext& context) {
   const std::string& name = call.known->callee.name;

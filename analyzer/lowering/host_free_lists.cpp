@@ -11,7 +11,8 @@
 // That is what a list does whose last block is taken first, and what any list may do that has no other block. An
 // allocation where it is empty makes no difference: what is handed out is `$next` on all ways, unless the function may
 // wait on some of them, which are those where the block comes out of the list. Two blocks given back one after the other
-// are one that is known and one that is forgotten. A list with keys has a `$next` for each. Errs where blocks of different
+// are one that is known and one that is forgotten. A list with keys has a `$next` for each; where a block goes back under
+// the key that the program keeps of it, that is the one that it was taken out under, `$key`. Errs where blocks of different
 // sizes are taken out of one list by something else than a key, which need not be one block; so what follows from this is
 // never definite (analysis/look.cpp).
 #include "analyzer/lowering/host_free_lists.h"
@@ -19,6 +20,7 @@
 #include "analyzer/ir/hidden.h"
 #include "analyzer/lowering/host_builder.h"
 #include "analyzer/lowering/host_expressions.h"
+#include "analyzer/lowering/host_maps.h"
 #include "analyzer/lowering/host_parts.h"
 #include "analyzer/lowering/host_places.h"
 #include "analyzer/lowering/host_unit.h"
@@ -55,7 +57,8 @@ bool is_null(const clang::Expr* value) {
 
 }  // namespace
 
-Pools::Pools(const Parts& parts) : unit_(parts.unit), out_(parts.out), places_(parts.places), values_(parts.values) {
+Pools::Pools(const Parts& parts)
+    : unit_(parts.unit), out_(parts.out), places_(parts.places), values_(parts.values), maps_(parts.maps) {
   const auto known = unit_.free_lists.takings.find(&parts.definition);
   if (known != unit_.free_lists.takings.end()) taking_ = &known->second;
 }
@@ -64,14 +67,42 @@ ir::PlaceId Pools::next_of(const clang::Expr& container, clang::QualType block, 
   const clang::QualType type = kept_as(unit_, block.getNonReferenceType());
   ir::PlaceId list = type.isNull() ? ir::kNoPlace : places_.place(&container);
   if (list == ir::kNoPlace || out_[list].name.empty()) return ir::kNoPlace;
-  // The name of the list is part of the field's: what kind of memory is in it is known by that (ir/field_memory.h).
-  const std::string owner = out_[list].owner + "::" + out_[list].name;
+  const ir::PlaceId of = list;
   if (key != nullptr) {
     const ir::ExprId under = values_.expr(key);
     if (under == ir::kNoExpr) return ir::kNoPlace;
     list = places_.element(list, under, container.getType().getNonReferenceType());
   }
+  return next_in(list, of, type);
+}
+
+ir::PlaceId Pools::next_in(ir::PlaceId list, ir::PlaceId of, clang::QualType type) {
+  // The name of the list is part of the field's: what kind of memory is in it is known by that (ir/field_memory.h).
+  const std::string owner = out_[of].owner + "::" + out_[of].name;
   return out_.typed(out_.field(list, ir::name(ir::Hidden::Next), owner, out_.kind(type)), type);
+}
+
+/// What a place holds, whether or not it has a name.
+ir::ExprId Pools::held_by(ir::PlaceId place) {
+  return out_.add(ir::Expr{.text = "$0", .uses = {place}, .constant = {}});
+}
+
+ir::PlaceId Pools::key_of(ir::PlaceId list, ir::PlaceId block) {
+  const ir::PlaceId keys = out_.field(list, ir::name(ir::Hidden::KeyOf), "", TypeKind::Object);
+  return out_.element(keys, held_by(block), unit_.context.getSizeType());
+}
+
+ir::PlaceId Pools::next_of_own(const FreeLists::Giving& giving, const Operand& block) {
+  const clang::Expr* named = strip(giving.container);
+  if (giving.entry) named = llvm::cast<clang::CXXOperatorCallExpr>(named)->getArg(0);
+  const clang::QualType type = kept_as(unit_, giving.block->getType().getNonReferenceType());
+  const ir::PlaceId map = type.isNull() || block.kind != Operand::Kind::Value ? ir::kNoPlace : places_.place(named);
+  if (map == ir::kNoPlace || block.offset != ir::kNoExpr || out_[map].name.empty()) return ir::kNoPlace;
+  const ir::PlaceId key = key_of(map, block.place);
+  const ir::ExprId under = held_by(key);
+  if (!giving.entry) return next_in(places_.element(map, under, named->getType().getNonReferenceType()), map, type);
+  const ir::PlaceId list = maps_.slot_at(map, under);
+  return list == ir::kNoPlace ? list : next_in(list, list, type);
 }
 
 void Pools::enter() {
@@ -87,7 +118,22 @@ void Pools::take() {
   taken_ = out_.kind(type) == TypeKind::Object ? out_.object_temporary(type)
                                                : out_.typed(out_.temporary(out_.kind(type)), type);
   out_.emit_assign(taken_, value(next), site);
+  remember_key(site);
   renew(next, site);
+}
+
+void Pools::remember_key(ir::SiteId site) {
+  const clang::Expr* key = taking_->found != nullptr ? taking_->found->getArg(0) : taking_->key_of_entry;
+  if (key == nullptr || out_.kind(taken_) != TypeKind::Pointer) return;
+  const clang::Expr* named = strip(taking_->container);
+  if (taking_->found == nullptr) {
+    if (taking_->through != nullptr) named = strip(taking_->through->getInit());
+    const auto* index = llvm::dyn_cast<clang::CXXOperatorCallExpr>(named);
+    if (index == nullptr) return;
+    named = index->getArg(0);
+  }
+  if (const ir::PlaceId map = places_.place(named); map != ir::kNoPlace)
+    out_.emit_assign(key_of(map, taken_), values_.integer(key), site);
 }
 
 void Pools::allocate(ir::PlaceId pointer, std::optional<MemoryKind> memory, ir::SiteId site) {
@@ -129,16 +175,17 @@ void Pools::hand_out(const clang::VarDecl& variable, const clang::Stmt& at) {
 void Pools::before(const clang::Stmt& statement) {
   const auto giving = unit_.free_lists.givings.find(&statement);
   if (giving == unit_.free_lists.givings.end()) return;
-  const auto& [container, block, key] = giving->second;
+  const FreeLists::Giving& known = giving->second;
+  const clang::Expr *container = known.container, *block = known.block, *key = known.key;
   const clang::QualType type = block->getType();
-  const ir::PlaceId next = next_of(*container, type, key);
-  if (next == ir::kNoPlace) return;
   Operand given = values_.operand(block);
   if (unit_.symbols.points(type)) {
     const ir::PlaceId owner = places_.place(strip(block));
     given = owner == ir::kNoPlace ? unknown() : value(places_.data(owner));
   }
-  out_.emit_assign(next, given, out_.site(statement));
+  ir::PlaceId next = known.own_key ? next_of_own(known, given) : ir::kNoPlace;
+  if (next == ir::kNoPlace) next = next_of(*container, type, key);
+  if (next != ir::kNoPlace) out_.emit_assign(next, given, out_.site(statement));
 }
 
 bool Pools::comes_out(const clang::Expr* held) const {

@@ -384,7 +384,7 @@ void Lifetimes::destroy_owner(ir::PlaceId object, clang::QualType type, ir::Site
         const clang::QualType inner = instance->getTemplateArgs()[0].getAsType();
         const clang::CXXRecordDecl* deleter = Symbols::record(instance->getTemplateArgs()[1].getAsType());
         if (deleter == nullptr || !deleter->getName().starts_with("default_delete"))
-          return call_deleter(deleter, places_.data(object), site);
+          return call_deleter(deleter, object, site);
         if (!inner->isArrayType()) destroy(places_.pointee(value(places_.data(object)), inner), inner, site);
       }
     }
@@ -409,7 +409,8 @@ void Lifetimes::destroy_owner(ir::PlaceId object, clang::QualType type, ir::Site
   out_.emit(std::move(op));
 }
 
-void Lifetimes::call_deleter(const clang::CXXRecordDecl* deleter, ir::PlaceId pointer, ir::SiteId site) {
+void Lifetimes::call_deleter(const clang::CXXRecordDecl* deleter, ir::PlaceId owner, ir::SiteId site) {
+  const ir::PlaceId pointer = places_.data(owner);
   const clang::FunctionDecl* body = nullptr;
   if (deleter != nullptr)
     for (const clang::CXXMethodDecl* method : deleter->methods())
@@ -422,7 +423,8 @@ void Lifetimes::call_deleter(const clang::CXXRecordDecl* deleter, ir::PlaceId po
   ir::Op op{.kind = OpKind::Call, .site = site};
   op.callee = unit_.usr(*body);
   op.name = unit_.symbols.shown(*body);
-  op.object = unknown();
+  // What the deleter knows is kept with the pointer.
+  op.object = address(owner);
   op.arguments.push_back(value(pointer));
   out_.emit(std::move(op));
 }

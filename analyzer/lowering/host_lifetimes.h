@@ -63,7 +63,7 @@ class Lifetimes {
   void construct_at(ir::PlaceId target, const clang::CXXConstructExpr& construction,
                     const clang::CXXConstructExpr& seen);
   [[nodiscard]] bool is_of_unit(clang::QualType type) const;
-  void call_deleter(const clang::CXXRecordDecl* deleter, ir::PlaceId pointer, ir::SiteId site);
+  void call_deleter(const clang::CXXRecordDecl* deleter, ir::PlaceId owner, ir::SiteId site);
   void call_destructor(const clang::CXXDestructorDecl& destructor, ir::PlaceId object, ir::SiteId site);
 
   Unit& unit_;

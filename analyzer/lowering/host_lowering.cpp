@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "analyzer/lowering/host_algorithms.h"
 #include "analyzer/lowering/host_arguments.h"
 #include "analyzer/lowering/host_assignments.h"
 #include "analyzer/lowering/host_builder.h"
@@ -36,6 +37,7 @@
 #include "analyzer/lowering/host_unit.h"
 #include "analyzer/lowering/host_values.h"
 #include "analyzer/lowering/host_walk.h"
+#include "analyzer/lowering/map_keys.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/Analysis/CFG.h"
 
@@ -49,9 +51,10 @@ struct Collaborators {
       : scan(definition),
         out(unit, definition, scan),
         numbers(unit, out.function()),
-        parts{unit,     definition, scan,      out,    numbers,   places,   values,    assignments, touches,
-              ends,     lifetimes,  arguments, calls,  standard,  modelled, effects,   launches,    libraries,
-              messages, containers, tensors,   tuples, optionals, maps,     callbacks, pools,       sequences},
+        parts{unit,      definition, scan,      out,        numbers, places,   values,    assignments,
+              touches,   ends,       lifetimes, arguments,  calls,   standard, modelled,  effects,
+              launches,  libraries,  messages,  containers, tensors, tuples,   optionals, maps,
+              callbacks, pools,      sequences, algorithms, map_keys},
         places(parts),
         values(parts),
         assignments(parts),
@@ -74,6 +77,8 @@ struct Collaborators {
         callbacks(parts),
         pools(parts),
         sequences(parts),
+        algorithms(parts),
+        map_keys(parts),
         walk(parts) {}
 
   Scan scan;
@@ -102,6 +107,8 @@ struct Collaborators {
   CallbackCalls callbacks;
   Pools pools;
   Sequences sequences;
+  Algorithms algorithms;
+  MapKeys map_keys;
   Walk walk;
 };
 

@@ -15,7 +15,9 @@
 //   Arguments        what stands at the positions that a model names; what code that is not seen does to its arguments
 //   Calls            which kind of function is called. It gives the call to
 //     StandardLibrary    what moves values, steps iterators or calls a lambda
+//     Algorithms         what moves elements
 //     Tuples, Optionals, Maps   std::pair and std::tuple; std::optional; std::map
+//     MapKeys            what a key is
 //     ModelledCalls      what a model describes: a action each, lowered by Effects (the words of the driver's table),
 //                        Launches, Libraries, Messages, Containers, Tensors, or there
 //   Lifetimes        construction and destruction

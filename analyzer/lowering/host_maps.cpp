@@ -3,7 +3,7 @@
 // std::map and its kin: arrays whose index is the key.
 //
 // `m[key]` is the field `second` of the entry `m{key}`, which is the element of m with the index `key`: integers,
-// handles and pointers are compared by what they hold, keys of any other kind are equal to none. What find() returns is
+// handles and pointers are compared by what they hold, keys of other kinds as map_keys.cpp says. What find() returns is
 // an iterator that stands at the key. Emplacing and inserting are taken to find no entry under the key. No entry, and
 // an entry with a null pointer, are the same here: `it == m.end()` and `m.count(key) == 0` ask whether it is null.
 #include "analyzer/lowering/host_maps.h"
@@ -17,6 +17,7 @@
 #include "analyzer/lowering/host_places.h"
 #include "analyzer/lowering/host_unit.h"
 #include "analyzer/lowering/host_values.h"
+#include "analyzer/lowering/map_keys.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
@@ -28,16 +29,16 @@ using ir::Operand;
 
 namespace {
 
-enum class Does : std::uint8_t { Other, Index, Find, Put, Erase, Clear };
+enum class MapCall : std::uint8_t { Other, Index, Find, Put, Erase, Clear };
 
-Does what(llvm::StringRef name) {
-  return llvm::StringSwitch<Does>(name)
-      .Cases({"operator[]", "at"}, Does::Index)
-      .Case("find", Does::Find)
-      .Cases({"emplace", "try_emplace", "insert_or_assign", "insert"}, Does::Put)
-      .Case("erase", Does::Erase)
-      .Case("clear", Does::Clear)
-      .Default(Does::Other);
+MapCall map_call(llvm::StringRef name) {
+  return llvm::StringSwitch<MapCall>(name)
+      .Cases({"operator[]", "at"}, MapCall::Index)
+      .Case("find", MapCall::Find)
+      .Cases({"emplace", "try_emplace", "insert_or_assign", "insert"}, MapCall::Put)
+      .Case("erase", MapCall::Erase)
+      .Case("clear", MapCall::Clear)
+      .Default(MapCall::Other);
 }
 
 /// `m.count(key)`, `m.contains(key)`; nullptr: it is another expression.
@@ -56,7 +57,8 @@ Maps::Maps(const Parts& parts)
       out_(parts.out),
       places_(parts.places),
       values_(parts.values),
-      assignments_(parts.assignments) {}
+      assignments_(parts.assignments),
+      keys_(parts.map_keys) {}
 
 clang::QualType Maps::entry_type(clang::QualType map) const {
   if (!unit_.symbols.is_map(map)) return {};
@@ -67,22 +69,22 @@ clang::QualType Maps::entry_type(clang::QualType map) const {
 
 bool Maps::apply(const Call& call) {
   if (call.object_expression == nullptr || call.object == ir::kNoPlace) return false;
-  const Does does = what(call.known->callee.name);
-  if (does == Does::Other || entry_type(out_.type_of(call.object)).isNull()) return false;
+  const MapCall does = map_call(call.known->callee.name);
+  if (does == MapCall::Other || entry_type(out_.type_of(call.object)).isNull()) return false;
   const clang::Expr* key = call.argument(0);
   switch (does) {
-    case Does::Index: {
+    case MapCall::Index: {
       const ir::PlaceId at = slot(call, *key);
       values_.set_result(*call.expression, value(at), at);
       return true;
     }
-    case Does::Find: {
+    case MapCall::Find: {
       Operand here = address(call.object);
-      here.offset = values_.expr(key);
+      here.offset = keys_.key(*key);
       values_.set_result(*call.expression, here);
       return true;
     }
-    case Does::Put:
+    case MapCall::Put:
       // m.insert({key, value}), m.insert(std::make_pair(key, value))
       if (const auto pair = parts_of(key); call.arguments.size() == 1 && pair.size() == 2) {
         assignments_.initialize(slot(call, *pair[0]), pair[1]);
@@ -91,21 +93,23 @@ bool Maps::apply(const Call& call) {
       if (call.arguments.size() != 2 || call.known->callee.name == "insert") return false;
       assignments_.initialize(slot(call, *key), call.arguments[1]);
       return true;
-    case Does::Erase:
+    case MapCall::Erase:
       erase(call);
       return true;
-    case Does::Clear:
+    case MapCall::Clear:
       out_.emit_fresh(call.object, call.site);
       return true;
-    case Does::Other:
+    case MapCall::Other:
       break;
   }
   return false;
 }
 
-ir::PlaceId Maps::slot(const Call& call, const clang::Expr& key) {
-  const clang::QualType type = entry_type(out_.type_of(call.object));
-  return second_of(places_.element(call.object, values_.expr(&key), type), type);
+ir::PlaceId Maps::slot(const Call& call, const clang::Expr& key) { return slot_at(call.object, keys_.key(key)); }
+
+ir::PlaceId Maps::slot_at(ir::PlaceId map, ir::ExprId key) {
+  const clang::QualType type = entry_type(out_.type_of(map));
+  return type.isNull() ? ir::kNoPlace : second_of(places_.element(map, key, type), type);
 }
 
 ir::PlaceId Maps::second_of(ir::PlaceId entry, clang::QualType type) {
@@ -151,7 +155,7 @@ std::optional<ir::Expr> Maps::asks_for_entry(const clang::Expr& condition) {
     }
     const clang::Expr* map = call->getImplicitObjectArgument();
     if (map->getType()->isPointerType()) return std::nullopt;
-    return asks(places_.place(map), values_.expr(call->getArg(0)), for_null);
+    return asks(places_.place(map), keys_.key(*call->getArg(0)), for_null);
   }
   const auto* compared = llvm::dyn_cast<clang::CXXOperatorCallExpr>(at);
   const auto operation = compared == nullptr ? clang::OO_None : compared->getOperator();
@@ -180,7 +184,7 @@ void Maps::erase(const Call& call) {
       ir::Expr index{.text = out_.spell(known->index), .uses = {known->index}, .constant = {}};
       at = out_.add(std::move(index));
     } else if (!unit_.symbols.iterates(which->getType())) {
-      at = values_.expr(which);
+      at = keys_.key(*which);
     }
   }
   out_.emit_fresh(at == ir::kNoExpr ? call.object : places_.element(call.object, at, type), call.site);

@@ -13,6 +13,7 @@ namespace streamsan::analyzer::host {
 
 class Assignments;
 class FunctionBuilder;
+class MapKeys;
 class Places;
 class Values;
 struct Parts;
@@ -26,6 +27,8 @@ class Maps {
   bool apply(const Call& call);
   /// What a condition asks that looks for an entry, such as `it == m.end()`: whether the pointer in it is null. Absent:
   /// it asks something else, or an entry holds no pointer.
+  /// The value that a key has in the map; kNoPlace: it is none.
+  ir::PlaceId slot_at(ir::PlaceId map, ir::ExprId key);
   std::optional<ir::Expr> asks_for_entry(const clang::Expr& condition);
 
  private:
@@ -42,6 +45,7 @@ class Maps {
   Places& places_;
   Values& values_;
   Assignments& assignments_;
+  MapKeys& keys_;
 };
 
 }  // namespace streamsan::analyzer::host

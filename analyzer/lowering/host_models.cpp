@@ -6,6 +6,7 @@
 // event, a pointer or a view of memory that was there before.
 #include "analyzer/lowering/host_models.h"
 
+#include "analyzer/lowering/host_algorithms.h"
 #include "analyzer/lowering/host_arguments.h"
 #include "analyzer/lowering/host_assignments.h"
 #include "analyzer/lowering/host_builder.h"
@@ -39,6 +40,7 @@ ModelledCalls::ModelledCalls(const Parts& parts)
       assignments_(parts.assignments),
       ends_(parts.ends),
       arguments_(parts.arguments),
+      algorithms_(parts.algorithms),
       effects_(parts.effects),
       libraries_(parts.libraries),
       messages_(parts.messages),
@@ -92,6 +94,7 @@ void ModelledCalls::apply(const Call& call) {
       break;
     case ActionKind::HostTouch:
       arguments_.host_touch(call);
+      if (!algorithms_.moves_elements(call)) algorithms_.forget_written(call);
       break;
     case ActionKind::MayThrowAway:
       throw_away(call);

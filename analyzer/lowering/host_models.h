@@ -8,6 +8,7 @@
 
 namespace streamsan::analyzer::host {
 
+class Algorithms;
 class Arguments;
 class Assignments;
 class Containers;
@@ -49,6 +50,7 @@ class ModelledCalls {
   Assignments& assignments_;
   Ends& ends_;
   Arguments& arguments_;
+  Algorithms& algorithms_;
   Effects& effects_;
   Libraries& libraries_;
   Messages& messages_;

@@ -10,6 +10,7 @@ class FunctionDecl;
 
 namespace streamsan::analyzer::host {
 
+class Algorithms;
 class Arguments;
 class Assignments;
 class CallbackCalls;
@@ -21,6 +22,7 @@ class FunctionBuilder;
 class Launches;
 class Libraries;
 class Lifetimes;
+class MapKeys;
 class Maps;
 class Messages;
 class ModelledCalls;
@@ -65,6 +67,8 @@ struct Parts {
   CallbackCalls& callbacks;
   Pools& pools;
   Sequences& sequences;
+  Algorithms& algorithms;
+  MapKeys& map_keys;
 };
 
 }  // namespace streamsan::analyzer::host

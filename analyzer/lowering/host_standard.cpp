@@ -59,9 +59,11 @@ bool StandardLibrary::moves_value(const Call& call) {
           .Cases({"std::move", "std::forward", "std::as_const", "std::forward_like", "std::move_if_noexcept"}, 1)
           .Cases({"std::addressof", "std::__addressof"}, 2)
           .Case("std::exchange", 3)
-          .Cases({"std::swap", "std::iter_swap"}, 4)
+          .Case("std::swap", 4)
           .Default(0);
   if (simple == 0 || first == nullptr) return false;
+  // The algorithm of this name has three.
+  if (simple == 1 && call.arguments.size() != 1) return false;
   if (simple == 1) {
     const ir::PlaceId same = places_.place(first);
     values_.set_result(*call.expression, same == ir::kNoPlace ? values_.operand(first) : value(same), same);
@@ -83,7 +85,16 @@ bool StandardLibrary::moves_value(const Call& call) {
     out_.emit_fresh(before, site);
     return true;
   }
-  out_.emit_assign(before, value(left), site);
+  const clang::QualType type = out_.type_of(left);
+  if (out_.kind(left) != TypeKind::Object || type.isNull() || unit_.symbols.is_tensor(type)) {
+    out_.emit_assign(before, value(left), site);
+    assignments_.assign(left, call.arguments[1]);
+    return true;
+  }
+  // Containers and smart pointers hand over what they hold.
+  assignments_.move_object(before, left, type, site);
+  const bool owner = unit_.symbols.points(type) || unit_.symbols.has_block(type);
+  if (owner && values_.operand(call.arguments[1]).kind == Operand::Kind::Null) return true;
   assignments_.assign(left, call.arguments[1]);
   return true;
 }

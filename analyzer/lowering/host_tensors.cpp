@@ -11,7 +11,7 @@
 // A view has the block of the tensor that it is a view of, and is another owner of it: its end is not the block's. What
 // an operation is given without a name is over with the operation; a view that is kept, by a variable, a member, a
 // container, a function that returns it or is given it by value, keeps the block as a copy of the tensor would. So does
-// what may be a view, like contiguous(). A view of a tensor without a name is that tensor.
+// what may be a view, like contiguous(). A variable keeps it for nothing that ends before the tensor does. A view of a tensor without a name is that tensor.
 #include "analyzer/lowering/host_tensors.h"
 
 #include "analyzer/ir/hidden.h"
@@ -28,6 +28,7 @@
 #include "analyzer/lowering/host_unit.h"
 #include "analyzer/lowering/host_values.h"
 #include "analyzer/lowering/tensor_options.h"
+#include "analyzer/lowering/tensor_owners.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
@@ -70,6 +71,7 @@ bool converts_only(const clang::Expr* given) {
 
 Tensors::Tensors(const Parts& parts)
     : unit_(parts.unit),
+      definition_(parts.definition),
       scan_(parts.scan),
       out_(parts.out),
       numbers_(parts.numbers),
@@ -264,10 +266,19 @@ ir::PlaceId Tensors::lender(const clang::Expr* of, ir::PlaceId tensor) const {
 void Tensors::lend(const Call& call, ir::PlaceId view, ir::PlaceId lender, bool surely) {
   if (lender == ir::kNoPlace) return;
   out_.emit_assign(places_.stream_of(view), unknown(), call.site);
-  if (scan_.destinations.contains(strip(call.expression)))
+  if (scan_.destinations.contains(strip(call.expression)) && !ends_first(call, lender))
     keep_tensor(lender, call.site);
   else
     lent_[view] = {.by = lender, .surely = surely};
+}
+
+bool Tensors::ends_first(const Call& call, ir::PlaceId lender) const {
+  const auto to = scan_.destinations.find(strip(call.expression));
+  if (to == scan_.destinations.end() || to->second.kind != Destination::Kind::Variable) return false;
+  const auto* view = static_cast<const clang::VarDecl*>(to->second.of);
+  const auto* whole = llvm::dyn_cast_or_null<clang::VarDecl>(places_.declaration_of(lender));
+  return whole != nullptr && whole->hasLocalStorage() && view->hasLocalStorage() &&
+         only_operated_on(definition_, *whole, unit_.symbols) && only_operated_on(definition_, *view, unit_.symbols);
 }
 
 void Tensors::keep_lent(ir::PlaceId tensor, ir::SiteId site) {
@@ -296,6 +307,10 @@ void Tensors::share_tensor(ir::PlaceId target, ir::PlaceId from, bool moves, ir:
 }
 
 void Tensors::free_tensor(ir::PlaceId tensor, ir::SiteId site) {
+  // A variable that lent its block from one that outlives it.
+  if (const auto lent = lent_.find(tensor);
+      lent != lent_.end() && lent->second.surely && out_[tensor].kind == ir::Place::Kind::Local)
+    return;
   ir::Op op{.kind = OpKind::Free, .site = site};
   op.source = value(places_.data(tensor));
   op.stream = value(places_.stream_of(tensor));

@@ -77,6 +77,8 @@ class Tensors {
   ir::PlaceId lender(const clang::Expr* of_or_null, ir::PlaceId tensor) const;
   /// `view` has the block of `lender`, if there is one.
   void lend(const Call& call, ir::PlaceId view, ir::PlaceId lender, bool surely);
+  /// What the call makes is a variable that ends before `lender`, and neither is kept by anybody else.
+  [[nodiscard]] bool ends_first(const Call& call, ir::PlaceId lender) const;
   /// The result may be a view of the call's tensor.
   void may_lend(const Call& call, ir::PlaceId result);
   /// std::vector<at::Tensor>
@@ -86,6 +88,7 @@ class Tensors {
   [[nodiscard]] ir::ExprId begin_of_part(const Call& call);
 
   Unit& unit_;
+  const clang::FunctionDecl& definition_;
   const Scan& scan_;
   FunctionBuilder& out_;
   Numbers& numbers_;

@@ -37,6 +37,19 @@ std::string own_name(const clang::NamedDecl& declaration) {
   return declaration.getNameAsString();
 }
 
+/// `std::ranges::sort(v)` calls an object of the class std::ranges::__sort_fn. Empty: it is another function.
+std::string range_algorithm(const clang::FunctionDecl& function) {
+  const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(&function);
+  if (method == nullptr || method->getOverloadedOperator() != clang::OO_Call || !method->getParent()->getIdentifier())
+    return {};
+  llvm::StringRef name = method->getParent()->getName();
+  const auto* space = llvm::dyn_cast<clang::NamespaceDecl>(method->getParent()->getDeclContext());
+  if (space == nullptr || !space->getIdentifier() || space->getName() != "ranges" || !space->isInStdNamespace() ||
+      !name.consume_front("__") || !name.consume_back("_fn"))
+    return {};
+  return name.str();
+}
+
 }  // namespace
 
 Symbols::Symbols(clang::ASTContext& context, const Models& models) : context_(context), models_(models) {}
@@ -76,8 +89,12 @@ const Symbols::Known& Symbols::known(const clang::FunctionDecl& function) {
   known->callee.name = own_name(function);
   if (const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(&function))
     known->callee.class_name = qualified(*method->getParent());
+  if (const std::string algorithm = range_algorithm(function); !algorithm.empty())
+    known->callee.qualified = "std::ranges::" + algorithm;
   known->callee.in_system_header = in_system_header(function);
   known->callee.arguments = function.getNumParams();
+  known->callee.own = !known->callee.in_system_header && function.getIdentifier() != nullptr &&
+                      function.getBuiltinID() == 0 && (function.hasBody() || !function.isExternC());
   known->model = models_.find(known->callee);
   // NCCL's own sources and users have functions of such names that prepare work on the host.
   if (known->model != nullptr && known->model->action == ActionKind::Communication &&

@@ -4,6 +4,7 @@
 // definition and a class in a class answer.
 #pragma once
 
+#include "analyzer/lowering/symbols.h"
 #include "clang/AST/DeclCXX.h"
 
 namespace streamsan::analyzer {
@@ -17,6 +18,17 @@ bool any_part(const clang::CXXRecordDecl& record, Holds holds) {
   for (const clang::FieldDecl* field : definition.fields())
     if (holds(field->getType())) return true;
   return false;
+}
+
+/// Of numbers only: no handle and no pointer in it.
+inline bool plain(Symbols& symbols, clang::QualType type) {
+  if (type.isNull() || type->isReferenceType()) return false;
+  if (type->isConstantArrayType()) return plain(symbols, clang::QualType(type->getArrayElementTypeNoTypeQual(), 0));
+  const ir::TypeKind of = symbols.kind(type);
+  if (of == ir::TypeKind::Other || of == ir::TypeKind::Integer) return true;
+  const clang::CXXRecordDecl* record = Symbols::record(type);
+  if (of != ir::TypeKind::Object || record == nullptr || !record->hasDefinition()) return false;
+  return !any_part(*record, [&](clang::QualType part) { return !plain(symbols, part); });
 }
 
 }  // namespace streamsan::analyzer

@@ -164,10 +164,17 @@ bool within(std::string_view name, std::string_view prefix) {
 
 }  // namespace
 
-void add_host(Catalog& catalog) { catalog.add(kHostRows); }
+void add_host(Catalog& catalog) {
+  for (const ModelRow& row : kHostRows) {
+    Model model = model_of({}, row.facts);
+    model.of_c_library = true;
+    catalog.add(row.pattern, std::move(model), row.arguments);
+  }
+}
 
 bool known_harmless(const Callee& callee) {
   const std::string_view name = callee.qualified;
+  if (callee.own && name.find("::") == std::string_view::npos) return false;
   const auto excluded = [&](std::string_view entry) { return within(name, entry); };
   if (std::any_of(std::begin(kNotHarmless), std::end(kNotHarmless), excluded)) return false;
   // Waiting for a thread, or for a value from one.

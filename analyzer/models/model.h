@@ -130,6 +130,7 @@ struct Model {
   bool transfers = false;           ///< TensorCopy, TensorWork: perhaps between host and device
   bool pooled = false;              ///< StreamCreate: a pool keeps the stream
   bool makes_handle = false;        ///< Nothing: argument 0 receives a library's handle, on the default stream
+  bool of_c_library = false;        ///< a function that belongs to no namespace: not if the program has its own
   bool works_on_host = false;       ///< makes_handle: what it is used for the host does, at once
   ir::Api of_api = ir::Api::None;   ///< whose function it is: of CUDA's runtime, of the driver, of HIP
   std::string driver;               ///< the driver export this runtime function is made of; empty: none
@@ -154,6 +155,9 @@ struct Callee {
   std::string name;        ///< last component
   bool in_system_header = false;
   unsigned arguments = 0;
+  /// A function of the program's own, which no library declares: it has a body in sight, or C++ linkage. What the C
+  /// library has by that name is another function.
+  bool own = false;
 };
 
 class Models {

@@ -62,7 +62,10 @@ bool Models::read_yaml(const std::string& path, std::string& error) {
 }
 
 const Model* Models::find(const Callee& callee) const {
-  if (const Model* model = impl_->catalog.find(callee.qualified, callee.arguments)) return model;
+  if (const Model* model = impl_->catalog.find(callee.qualified, callee.arguments)) {
+    const bool another = callee.own && model->of_c_library && callee.qualified.find("::") == std::string::npos;
+    return another ? nullptr : model;
+  }
   if (callee.qualified.find('<') != std::string::npos) {
     const std::string plain = without_template_arguments(callee.qualified);
     if (const Model* model = impl_->catalog.find(plain, callee.arguments)) return model;
