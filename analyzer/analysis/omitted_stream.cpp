@@ -22,6 +22,7 @@
 
 #include <algorithm>
 
+#include "analyzer/analysis/given_stream.h"
 #include "analyzer/ir/hidden.h"
 #include "analyzer/ir/walk.h"
 
@@ -38,14 +39,14 @@ class Omitted {
   Omitted(const ir::Function& function, const ir::Program& program) : function_(function), program_(program) {}
 
   std::vector<Hazard> find() {
-    if (orders_default_stream()) return {};
+    if (orders_default_stream(function_)) return {};
     for (const ir::Block& block : function_.blocks)
       for (const Op& op : block.ops) {
         if (!leaves_out(op) || (op.kind == OpKind::Call && !enqueues_on_parameter(op.callee))) continue;
         if (waited_for(block, op)) continue;
         const bool waits = host_waits_for(block, op);
         if (waits && host_may_wait()) continue;
-        if (const ir::PlaceId parameter = stream_parameter(); parameter != ir::kNoPlace) {
+        if (const ir::PlaceId parameter = stream_parameter(function_); parameter != ir::kNoPlace) {
           if (waits && !follows_work(block, op, parameter)) continue;
           raise(op, parameter, function_.site, "is what '" + function_.name + "' is given to work on");
         } else if (const Op* other = waits ? nullptr : companion(op)) {
@@ -60,10 +61,6 @@ class Omitted {
  private:
   static bool leaves_out(const Op& op) {
     return op.implicit_stream && (op.kind == OpKind::Enqueue || op.kind == OpKind::Call) && op.site != ir::kNoSite;
-  }
-
-  static bool is_default(const Operand& stream) {
-    return stream.kind == Operand::Kind::DefaultStream || stream.kind == Operand::Kind::LegacyStream;
   }
 
   /// The library waits for its own work.
@@ -86,7 +83,7 @@ class Omitted {
 
   [[nodiscard]] bool follows_work(const ir::Block& block, const Op& op, ir::PlaceId stream) const {
     const auto conflicts = [&](const Op& before) {
-      return before.kind == OpKind::Enqueue && before.stream.place == stream && share_memory(op, before);
+      return before.kind == OpKind::Enqueue && before.stream.place == stream && share_memory(function_, op, before);
     };
     const auto here = block.ops.begin() + (&op - block.ops.data());
     if (std::any_of(block.ops.begin(), here, conflicts)) return true;
@@ -105,38 +102,6 @@ class Omitted {
       ways.insert(ways.end(), before[at].begin(), before[at].end());
     }
     return false;
-  }
-
-  /// What the one value ever assigned to `memory` is.
-  [[nodiscard]] ir::PlaceId source(ir::PlaceId memory) const {
-    constexpr int kMostCopies = 4;
-    for (int copies = 0; copies < kMostCopies && memory != ir::kNoPlace; ++copies) {
-      const Op* only = ir::only_store(function_, memory);
-      if (only == nullptr || only->kind != OpKind::Assign || only->source.kind != Operand::Kind::Value) return memory;
-      memory = only->source.place;
-    }
-    return memory;
-  }
-
-  /// One of the two writes what the other uses. Which part of it, is not asked.
-  [[nodiscard]] bool share_memory(const Op& one, const Op& other) const {
-    return std::ranges::any_of(one.accesses, [&](const ir::Access& mine) {
-      if (mine.memory.kind != Operand::Kind::Value || mine.memory.place == ir::kNoPlace) return false;
-      return std::ranges::any_of(other.accesses, [&](const ir::Access& its) {
-        if (its.memory.kind != Operand::Kind::Value || its.memory.place == ir::kNoPlace) return false;
-        const auto writes = [](ir::Mode mode) { return mode == ir::Mode::Write || mode == ir::Mode::ReadWrite; };
-        const bool written = writes(its.mode) || writes(mine.mode);
-        return written && source(mine.memory.place) == source(its.memory.place);
-      });
-    });
-  }
-
-  [[nodiscard]] bool orders_default_stream() const {
-    return std::ranges::any_of(function_.blocks, [](const ir::Block& block) {
-      return std::ranges::any_of(block.ops, [](const Op& op) {
-        return (op.kind == OpKind::Record || op.kind == OpKind::Wait) && is_default(op.stream);
-      });
-    });
   }
 
   [[nodiscard]] bool enqueues_on_parameter(const std::string& callee) const {
@@ -181,36 +146,6 @@ class Omitted {
     return false;
   }
 
-  [[nodiscard]] bool used(ir::PlaceId place) const {
-    bool result = false;
-    for (const ir::Block& block : function_.blocks)
-      for (const Op& op : block.ops) {
-        result = result || op.target == place;
-        ir::for_each_operand(op, [&](const Operand& operand) { result = result || operand.place == place; });
-      }
-    return result;
-  }
-
-  [[nodiscard]] bool asked_about(ir::PlaceId place) const {
-    return std::ranges::any_of(function_.blocks, [&](const ir::Block& block) {
-      return block.condition != ir::kNoExpr &&
-             std::ranges::find(function_[block.condition].uses, place) != function_[block.condition].uses.end();
-    });
-  }
-
-  /// The one that there is.
-  [[nodiscard]] ir::PlaceId stream_parameter() const {
-    ir::PlaceId only = ir::kNoPlace;
-    for (const ir::PlaceId place : function_.parameters) {
-      if (function_[place].type != ir::TypeKind::Stream) continue;
-      if (only != ir::kNoPlace || function_[place].name.starts_with("parameter ") || asked_about(place))
-        return ir::kNoPlace;
-      only = place;
-    }
-    if (only != ir::kNoPlace && (function_[only].reference || !used(only))) return ir::kNoPlace;
-    return only;
-  }
-
   [[nodiscard]] bool created_here(ir::PlaceId place) const {
     for (const ir::Block& block : function_.blocks)
       for (const Op& op : block.ops)
@@ -239,7 +174,7 @@ class Omitted {
         const ir::PlaceId stream = other.stream.place;
         if (other.kind != OpKind::Enqueue || other.stream.kind != Operand::Kind::Value || !shares(other)) continue;
         if (function_[stream].name == ir::name(ir::Hidden::CurrentStream) && !trades_tensors()) continue;
-        if (is_at_hand(stream) && !created_here(stream) && !asked_about(stream)) return &other;
+        if (is_at_hand(stream) && !created_here(stream) && !asked_about(function_, stream)) return &other;
       }
     return nullptr;
   }
@@ -277,7 +212,7 @@ class Omitted {
         if (perhaps_default(made.stream.place)) continue;
         const bool given = std::ranges::any_of(op.accesses, [&](const ir::Access& access) {
           return access.memory.kind == Operand::Kind::Value && access.memory.place != ir::kNoPlace &&
-                 source(access.memory.place) == made.target;
+                 source(function_, access.memory.place) == made.target;
         });
         if (given) return &made;
       }

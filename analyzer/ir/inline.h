@@ -14,6 +14,7 @@ namespace streamsan::analyzer::ir {
 struct InlineOptions {
   std::uint32_t deepest = 8;         ///< calls within calls
   std::uint32_t most_blocks = 2000;  ///< of the closed function
+  bool only_lambdas = false;         ///< the calls of others stay
 };
 
 /// Closes the functions of one program, and remembers between them which are inert.
@@ -38,6 +39,10 @@ class Inliner {
   std::unordered_map<std::string, bool> inert_;
   std::unordered_map<std::string, std::uint64_t> weights_;
 };
+
+/// `usr` with the lambdas that it calls itself in their places, and what they capture by reference under its own name:
+/// what is written in the function, and nothing else.
+Function with_lambdas(const Program& program, const std::string& usr);
 
 /// One function of a program closed, nothing remembered.
 Function close(const Program& program, const std::string& usr, const InlineOptions& options = {});

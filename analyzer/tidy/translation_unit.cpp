@@ -20,6 +20,7 @@
 #include <set>
 #include <tuple>
 
+#include "analyzer/analysis/bare_copies.h"
 #include "analyzer/analysis/class_protocols.h"
 #include "analyzer/analysis/duties.h"
 #include "analyzer/analysis/engine.h"
@@ -272,8 +273,10 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     }
     std::ranges::copy_if(verdict.hazards, std::back_inserter(captured),
                          [](const Hazard& hazard) { return hazard.which == CheckCase::Captured; });
+    const ir::Function written = ir::with_lambdas(lowered.program, usr);
     for (const std::vector<Hazard>& hazards :
-         {verdict.hazards, omitted_streams(function, lowered.program), structural_hazards(function)}) {
+         {verdict.hazards, omitted_streams(written, lowered.program), bare_copies(written, lowered.program),
+          structural_hazards(function)}) {
       std::ranges::copy(hazards, std::back_inserter(root->hazards));
     }
   }
