@@ -17,7 +17,7 @@
 // (stream == nullptr)`); a stream that this function creates, since the engine knows what kind it is and what follows;
 // event records, which are mostly for timing; a call after which the host waits for everything before other work is
 // enqueued; a function that orders the default stream with an event; a call of a function of the project of which no
-// body that enqueues on its stream is in sight.
+// body that enqueues on its stream is in sight, or whose body waits for that stream.
 #include "analyzer/analysis/omitted_stream.h"
 
 #include <algorithm>
@@ -108,12 +108,17 @@ class Omitted {
     const auto found = program_.functions.find(callee);
     if (found == program_.functions.end()) return false;
     const ir::Function& body = found->second;
-    return std::ranges::any_of(body.blocks, [&](const ir::Block& block) {
-      return std::ranges::any_of(block.ops, [&](const Op& op) {
-        return op.kind == OpKind::Enqueue && op.stream.place != ir::kNoPlace &&
-               body[op.stream.place].kind == Place::Kind::Parameter;
-      });
+    const auto has = [&](auto&& is) {
+      return std::ranges::any_of(body.blocks, [&](const ir::Block& block) { return std::ranges::any_of(block.ops, is); });
+    };
+    const auto on_parameter = [&](const Op& op) {
+      return op.stream.place != ir::kNoPlace && body[op.stream.place].kind == Place::Kind::Parameter;
+    };
+    // One that waits for its stream brings its own work to an end: a clock, a reduction to a number.
+    const bool waits = has([&](const Op& op) {
+      return op.kind == OpKind::SyncDevice || (op.kind == OpKind::SyncStream && on_parameter(op));
     });
+    return !waits && has([&](const Op& op) { return op.kind == OpKind::Enqueue && on_parameter(op); });
   }
 
   /// On some way on, the host waits for everything before other work is enqueued.

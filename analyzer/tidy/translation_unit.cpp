@@ -262,6 +262,12 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
       limits.most_steps -= std::min(limits.most_steps, verdict.steps);
     }
     root->gave_up = verdict.gave_up;
+    // What needs no steps.
+    const ir::Function written = ir::with_lambdas(lowered.program, usr);
+    for (const std::vector<Hazard>& hazards : {omitted_streams(written, lowered.program),
+                                               bare_copies(written, lowered.program), structural_hazards(function)}) {
+      std::ranges::copy(hazards, std::back_inserter(root->hazards));
+    }
     if (!root->gave_up.empty()) {
       continue;
     }
@@ -273,12 +279,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     }
     std::ranges::copy_if(verdict.hazards, std::back_inserter(captured),
                          [](const Hazard& hazard) { return hazard.which == CheckCase::Captured; });
-    const ir::Function written = ir::with_lambdas(lowered.program, usr);
-    for (const std::vector<Hazard>& hazards :
-         {verdict.hazards, omitted_streams(written, lowered.program), bare_copies(written, lowered.program),
-          structural_hazards(function)}) {
-      std::ranges::copy(hazards, std::back_inserter(root->hazards));
-    }
+    std::ranges::copy(verdict.hazards, std::back_inserter(root->hazards));
   }
 
   std::vector<Finding> findings;
