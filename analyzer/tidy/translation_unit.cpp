@@ -34,6 +34,7 @@
 #include "analyzer/ir/graph_launches.h"
 #include "analyzer/ir/inline.h"
 #include "analyzer/ir/paths.h"
+#include "analyzer/ir/size_queries.h"
 #include "analyzer/ir/text.h"
 #include "analyzer/tidy/fingerprint.h"
 #include "clang/AST/ASTContext.h"
@@ -213,6 +214,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
 
   result.not_followed = not_followed(lowered.program);
 
+  ir::drop_size_queries(lowered.program);
   ir::forget_updated_graphs(lowered.program);
   lowered.program.memory = ir::field_memory(lowered.program);
 
