@@ -8,7 +8,8 @@
 // the work of the same function on a stream that it got elsewhere (the current stream of a framework), if it shares
 // memory with the call. Evidence, too, is a tensor that the function makes and gives to the call: it belongs to the
 // current stream, on which it was filled and its memory goes back. That counts where tensors come from the caller or go
-// to it: in a whole program of one function the current stream is the default one.
+// to it: in a whole program of one function the current stream is the default one. So is a tensor that the function is
+// given: its caller has filled it on the current stream, and goes on there.
 //
 // An algorithm of Thrust whose policy names no stream leaves it out, too. But the host waits for it: it harms nobody but
 // work on the stream that is enqueued before it, on memory that both use, and that nothing has waited for.
@@ -53,6 +54,8 @@ class Omitted {
           raise(op, other->stream.place, other->site, "is what the work on the same memory here goes to");
         } else if (const Op* made = waits ? nullptr : tensor_given(op)) {
           raise(op, made->stream.place, made->site, "is what the tensor that it is given was made for");
+        } else if (!waits && uses_tensor_of_caller(op)) {
+          raise(op, ir::kNoPlace, function_.site, "is what callers of '" + function_.name + "' work on with their tensors");
         }
       }
     return std::move(hazards_);
@@ -224,6 +227,27 @@ class Omitted {
     return nullptr;
   }
 
+  [[nodiscard]] bool sets_current_stream() const {
+    return std::ranges::any_of(function_.blocks, [&](const ir::Block& block) {
+      return std::ranges::any_of(block.ops, [&](const Op& op) {
+        return op.target != ir::kNoPlace && function_[op.target].name == ir::name(ir::Hidden::CurrentStream);
+      });
+    });
+  }
+
+  /// Its memory is that of a tensor which this function is given.
+  [[nodiscard]] bool uses_tensor_of_caller(const Op& op) const {
+    if (op.kind != OpKind::Enqueue || sets_current_stream()) return false;
+    return std::ranges::any_of(op.accesses, [&](const ir::Access& access) {
+      if (access.memory.kind != Operand::Kind::Value || access.memory.place == ir::kNoPlace) return false;
+      const ir::PlaceId memory = source(function_, access.memory.place);
+      if (!function_[memory].owner.starts_with("at::Tensor")) return false;
+      const ir::PlaceId root = ir::root(function_, memory).place;
+      return root != ir::kNoPlace && function_[root].kind == Place::Kind::Parameter;
+    });
+  }
+
+  /// No `stream`: the current one.
   void raise(const Op& op, ir::PlaceId stream, ir::SiteId where, const std::string& why) {
     Hazard& hazard = hazards_.emplace_back();
     hazard.check = Check::OmittedStream;
@@ -234,7 +258,7 @@ class Omitted {
     hazard.later.where.site = function_[op.site];
     hazard.later.what = function_[op.site].text.empty() ? op.name : function_[op.site].text;
     hazard.later.stream = unnamed(UnnamedStream::Default);
-    hazard.detail = function_.spell(stream);
+    hazard.detail = stream == ir::kNoPlace ? std::string(ir::name(ir::Hidden::CurrentStream)) : function_.spell(stream);
     const bool shown = !ir::hidden_part(hazard.detail);
     if (where != ir::kNoSite)
       hazard.evidence.push_back(
