@@ -8,6 +8,9 @@
 // races with the work on the parameter's stream behind it, and every one of them with the work in front of it, if both
 // use the same memory. What the function promises its callers is the same as for a launch without a stream.
 //
+// A copy to a variable of the device (cudaMemcpyToSymbol) in front of the work is one, too: the next call of the function
+// writes that variable again while the work of this one may still read it.
+//
 // Silent: where the host, an event or code that is not known may order the two in between; where the parameter is no
 // evidence (given_stream.h); copies between host and device in front of the work, since these return when the host's
 // side is done, and to find the device's late takes more than a missing argument.
@@ -16,8 +19,11 @@
 #include <algorithm>
 #include <ranges>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "analyzer/analysis/given_stream.h"
+#include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
 namespace {
@@ -28,17 +34,24 @@ using ir::OpKind;
 class Bare {
  public:
   Bare(const ir::Function& function, const ir::Program& program)
-      : function_(function), program_(program), given_(stream_parameter(function)) {}
+      : function_(function), program_(program) {}
 
   std::vector<Hazard> find() {
-    if (given_ == ir::kNoPlace || orders_default_stream(function_)) return {};
-    for (const ir::Block& block : function_.blocks)
+    if (orders_default_stream(function_)) return {};
+    for (const ir::Block& block : function_.blocks) {
+      given_ = stream_parameter(function_, block);
+      if (given_ == ir::kNoPlace) continue;
       for (const Op& op : block.ops) {
         if (!is_bare(op)) continue;
         const Op* other = returns_early(op) ? behind(block, op) : nullptr;
+        if (other == nullptr && writes_variable(op)) {
+          other = behind(block, op);
+          if (other != nullptr && !may_go_on(*other)) other = nullptr;
+        }
         if (other == nullptr) other = in_front(block, op);
         if (other != nullptr) raise(op, *other);
       }
+    }
     return std::move(hazards_);
   }
 
@@ -52,6 +65,17 @@ class Bare {
   static bool returns_early(const Op& op) {
     return std::ranges::all_of(op.accesses, [&](const ir::Access& access) {
       return op.work == ir::Work::Fill ? !access.on_host.value_or(false) : !access.on_host.value_or(true);
+    });
+  }
+
+  /// A variable of the device, which the next call writes again.
+  [[nodiscard]] bool writes_variable(const Op& op) const {
+    return std::ranges::any_of(op.accesses, [&](const ir::Access& access) {
+      if (access.mode != ir::Mode::Write || access.memory.place == ir::kNoPlace || access.on_host.value_or(false))
+        return false;
+      const ir::PlaceId root = ir::root(function_, access.memory.place).place;
+      return root != ir::kNoPlace && function_[root].kind == ir::Place::Kind::Global &&
+             access.memory.kind == ir::Operand::Kind::Address;
     });
   }
 
@@ -143,6 +167,32 @@ class Bare {
         [&](const ir::Block& on, bool& stop) { return first(op, std::views::reverse(std::span(on.ops)), stop); }, next);
   }
 
+  /// The function ends on some way before anything has waited for it.
+  [[nodiscard]] bool may_go_on(const Op& work) const {
+    std::vector<bool> seen(function_.blocks.size());
+    std::vector<std::pair<std::size_t, std::size_t>> ways;  // block, op
+    for (std::size_t i = 0; i < function_.blocks.size(); ++i) {
+      const std::vector<Op>& ops = function_.blocks[i].ops;
+      if (!ops.empty() && &work >= &ops.front() && &work <= &ops.back())
+        ways.emplace_back(i, static_cast<std::size_t>(&work - ops.data()) + 1);
+    }
+    while (!ways.empty()) {
+      const auto [at, from] = ways.back();
+      ways.pop_back();
+      const ir::Block& block = function_.blocks[at];
+      if (std::any_of(block.ops.begin() + static_cast<std::ptrdiff_t>(from), block.ops.end(),
+                      [&](const Op& op) { return may_order(op); }))
+        continue;
+      if (block.successors.empty()) return true;
+      for (const ir::BlockId next : block.successors) {
+        if (seen[static_cast<std::size_t>(next)]) continue;
+        seen[static_cast<std::size_t>(next)] = true;
+        ways.emplace_back(static_cast<std::size_t>(next), 0);
+      }
+    }
+    return false;
+  }
+
   void raise(const Op& op, const Op& other) {
     Hazard& hazard = hazards_.emplace_back();
     hazard.check = Check::OmittedStream;
@@ -169,7 +219,7 @@ class Bare {
 
   const ir::Function& function_;
   const ir::Program& program_;
-  ir::PlaceId given_;
+  ir::PlaceId given_ = ir::kNoPlace;
   std::vector<Hazard> hazards_;
 };
 

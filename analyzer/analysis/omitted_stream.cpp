@@ -47,7 +47,7 @@ class Omitted {
         if (waited_for(block, op)) continue;
         const bool waits = host_waits_for(block, op);
         if (waits && host_may_wait()) continue;
-        if (const ir::PlaceId parameter = stream_parameter(function_); parameter != ir::kNoPlace) {
+        if (const ir::PlaceId parameter = stream_parameter(function_, block); parameter != ir::kNoPlace) {
           if (waits && !follows_work(block, op, parameter)) continue;
           raise(op, parameter, function_.site, "is what '" + function_.name + "' is given to work on");
         } else if (const Op* other = waits ? nullptr : companion(op)) {

@@ -41,6 +41,25 @@ void read_back(float* host, float* p, const float* x, cudaStream_t stream) {
 #endif
 }
 
+// The next call writes the variable again while this kernel may still read it. Who asks only afterwards whether there is
+// a stream has left it out all the same.
+__constant__ float factors[32];
+__global__ void weigh(float* p) { p[threadIdx.x] *= factors[threadIdx.x]; }
+void weighed(float* p, const float* host, cudaStream_t stream) {
+#ifdef FIXED
+  cudaMemcpyToSymbolAsync(factors, host, 128, 0, cudaMemcpyHostToDevice, stream);
+#else
+  cudaMemcpyToSymbol(factors, host, 128);  // FIRES: omitted-stream
+#endif
+  weigh<<<1, 32, 0, stream>>>(p);
+  if (stream == nullptr) cudaDeviceSynchronize();
+}
+void weighed_and_waited(float* p, const float* host, cudaStream_t stream) {
+  cudaMemcpyToSymbol(factors, host, 128);
+  weigh<<<1, 32, 0, stream>>>(p);
+  cudaStreamSynchronize(stream);
+}
+
 // The host waits in between, here or in a helper; code that is not known may; other memory; an event orders the two.
 static void finish(cudaStream_t stream) { demand(cudaStreamSynchronize(stream)); }
 void unknown();
