@@ -33,8 +33,7 @@ using ir::OpKind;
 
 class Bare {
  public:
-  Bare(const ir::Function& function, const ir::Program& program)
-      : function_(function), program_(program) {}
+  Bare(const ir::Function& function, const ir::Program& program) : function_(function), program_(program) {}
 
   std::vector<Hazard> find() {
     if (orders_default_stream(function_)) return {};
@@ -58,7 +57,8 @@ class Bare {
  private:
   [[nodiscard]] bool is_bare(const Op& op) const {
     return op.kind == OpKind::Enqueue && op.form == ir::Form::Synchronous && !op.implicit_stream && !op.tensor &&
-           (op.work == ir::Work::Fill || op.work == ir::Work::Copy) && is_default(op.stream) && op.site != ir::kNoSite && function_[op.site].api != ir::Api::None;
+           (op.work == ir::Work::Fill || op.work == ir::Work::Copy) && is_default(op.stream) &&
+           op.site != ir::kNoSite && function_[op.site].api != ir::Api::None;
   }
 
   /// Both sides are on the device.
@@ -204,9 +204,8 @@ class Bare {
     hazard.earlier = action(other);
     hazard.detail = function_.spell(given_);
     if (function_.site != ir::kNoSite)
-      hazard.evidence.push_back(
-          {"stream '" + hazard.detail + "' is what '" + function_.name + "' is given to work on",
-           Where{function_[function_.site], {}}});
+      hazard.evidence.push_back({"stream '" + hazard.detail + "' is what '" + function_.name + "' is given to work on",
+                                 Where{function_[function_.site], {}}});
   }
 
   [[nodiscard]] Action action(const Op& op) const {

@@ -24,7 +24,8 @@ bool used(const ir::Function& function, ir::PlaceId place) {
 }
 
 bool asks_about(const ir::Function& function, const ir::Block& block, ir::PlaceId place) {
-  return block.condition != ir::kNoExpr && std::ranges::find(function[block.condition].uses, place) != function[block.condition].uses.end();
+  return block.condition != ir::kNoExpr &&
+         std::ranges::find(function[block.condition].uses, place) != function[block.condition].uses.end();
 }
 
 /// From the end of the one to the start of the other.
@@ -92,12 +93,12 @@ bool share_memory(const ir::Function& function, const Op& one, const Op& other) 
   };
   return std::ranges::any_of(one.accesses, [&](const ir::Access& mine) {
     return known(mine.memory) && std::ranges::any_of(other.accesses, [&](const ir::Access& its) {
-      if (!known(its.memory) || its.memory.kind != mine.memory.kind) return false;
-      const auto writes = [](ir::Mode mode) { return mode == ir::Mode::Write || mode == ir::Mode::ReadWrite; };
-      const bool written = writes(its.mode) || writes(mine.mode);
-      if (mine.memory.kind == Operand::Kind::Address) return written && mine.memory.place == its.memory.place;
-      return written && source(function, mine.memory.place) == source(function, its.memory.place);
-    });
+             if (!known(its.memory) || its.memory.kind != mine.memory.kind) return false;
+             const auto writes = [](ir::Mode mode) { return mode == ir::Mode::Write || mode == ir::Mode::ReadWrite; };
+             const bool written = writes(its.mode) || writes(mine.mode);
+             if (mine.memory.kind == Operand::Kind::Address) return written && mine.memory.place == its.memory.place;
+             return written && source(function, mine.memory.place) == source(function, its.memory.place);
+           });
   });
 }
 

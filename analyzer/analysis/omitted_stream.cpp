@@ -55,7 +55,8 @@ class Omitted {
         } else if (const Op* made = waits ? nullptr : tensor_given(op)) {
           raise(op, made->stream.place, made->site, "is what the tensor that it is given was made for");
         } else if (!waits && uses_tensor_of_caller(op)) {
-          raise(op, ir::kNoPlace, function_.site, "is what callers of '" + function_.name + "' work on with their tensors");
+          raise(op, ir::kNoPlace, function_.site,
+                "is what callers of '" + function_.name + "' work on with their tensors");
         }
       }
     return std::move(hazards_);
@@ -112,7 +113,8 @@ class Omitted {
     if (found == program_.functions.end()) return false;
     const ir::Function& body = found->second;
     const auto has = [&](auto&& is) {
-      return std::ranges::any_of(body.blocks, [&](const ir::Block& block) { return std::ranges::any_of(block.ops, is); });
+      return std::ranges::any_of(body.blocks,
+                                 [&](const ir::Block& block) { return std::ranges::any_of(block.ops, is); });
     };
     const auto on_parameter = [&](const Op& op) {
       return op.stream.place != ir::kNoPlace && body[op.stream.place].kind == Place::Kind::Parameter;
