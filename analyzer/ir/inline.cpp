@@ -31,6 +31,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/ir/lambdas.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer::ir {
@@ -104,11 +105,6 @@ class Splicer {
     return std::ranges::any_of(block.ops, [](const Op& op) { return op.kind == OpKind::Return; });
   }
 
-  [[nodiscard]] bool is_lambda(const std::string& usr) const {
-    const auto found = program_.functions.find(usr);
-    return found != program_.functions.end() && found->second.name == "lambda";
-  }
-
   Block& at(BlockId id) { return out_.blocks[static_cast<std::size_t>(id)]; }
 
   void copy(Frame& frame, const Op& from, BlockId& current) {
@@ -126,7 +122,7 @@ class Splicer {
         access.early_site = site(frame, access.early_site);
       }
     }
-    if (op.kind == OpKind::Call && (!options_.only_lambdas || is_lambda(op.callee))) {
+    if (op.kind == OpKind::Call && (!options_.only_lambdas || calls_lambda(program_, op))) {
       call(frame, op, current);
       return;
     }
@@ -321,42 +317,6 @@ class Splicer {
   std::unordered_map<std::string, std::uint32_t> next_number_;  ///< by name: free from here on
 };
 
-/// The variable whose address is all that `pointer` ever holds, or another that it is copied from.
-PlaceId pointed_to(const Function& function, PlaceId pointer) {
-  constexpr int kMostCopies = 8;  // one for each lambda in a lambda
-  for (int copies = 0; copies < kMostCopies; ++copies) {
-    const Op* only = only_store(function, pointer);
-    if (only == nullptr || only->kind != OpKind::Assign || only->source.offset != kNoExpr) return kNoPlace;
-    if (only->source.kind == Operand::Kind::Address) return only->source.place;
-    if (only->source.kind != Operand::Kind::Value) return kNoPlace;
-    pointer = only->source.place;
-  }
-  return kNoPlace;
-}
-
-/// `*p`, where all that `p` ever holds is the address of `x`, becomes `x`.
-void see_through_references(Function& function) {
-  std::vector<PlaceId> meant;
-  const std::size_t count = function.places.size();
-  for (std::size_t id = 0; id < count; ++id) {
-    Place place = function.places[id];
-    if (place.base != kNoPlace && static_cast<std::size_t>(place.base) < meant.size())
-      place.base = meant[static_cast<std::size_t>(place.base)];
-    PlaceId is = place.base == kNoPlace ? PlaceId{static_cast<std::uint32_t>(id)} : function.add(place);
-    if (place.kind == Place::Kind::Deref) {
-      const PlaceId at = pointed_to(function, function.places[id].base);
-      if (at != kNoPlace) is = at;
-    }
-    meant.push_back(is);
-  }
-  for (Block& block : function.blocks)
-    for (Op& op : block.ops)
-      for_each_operand(op, [&](Operand& operand) {
-        if (operand.place != kNoPlace && static_cast<std::size_t>(operand.place) < count)
-          operand.place = meant[static_cast<std::size_t>(operand.place)];
-      });
-}
-
 }  // namespace
 
 Function Inliner::close(const std::string& usr) {
@@ -400,12 +360,6 @@ std::uint64_t Inliner::weight(const std::string& usr) {
     }
   }
   return weights_[usr] = all;
-}
-
-Function with_lambdas(const Program& program, const std::string& usr) {
-  Function result = close(program, usr, {.only_lambdas = true});
-  see_through_references(result);
-  return result;
 }
 
 Function close(const Program& program, const std::string& usr, const InlineOptions& options) {

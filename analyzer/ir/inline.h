@@ -40,10 +40,6 @@ class Inliner {
   std::unordered_map<std::string, std::uint64_t> weights_;
 };
 
-/// `usr` with the lambdas that it calls itself in their places, and what they capture by reference under its own name:
-/// what is written in the function, and nothing else.
-Function with_lambdas(const Program& program, const std::string& usr);
-
 /// One function of a program closed, nothing remembered.
 Function close(const Program& program, const std::string& usr, const InlineOptions& options = {});
 

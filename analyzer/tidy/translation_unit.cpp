@@ -33,6 +33,7 @@
 #include "analyzer/ir/field_memory.h"
 #include "analyzer/ir/graph_launches.h"
 #include "analyzer/ir/inline.h"
+#include "analyzer/ir/lambdas.h"
 #include "analyzer/ir/paths.h"
 #include "analyzer/ir/size_queries.h"
 #include "analyzer/ir/text.h"
