@@ -8,7 +8,8 @@
 // the work of the same function on a stream that it got elsewhere (the current stream of a framework), if it shares
 // memory with the call. Evidence, too, is a tensor that the function makes and gives to the call: it belongs to the
 // current stream, on which it was filled and its memory goes back. That counts where tensors come from the caller or go
-// to it: in a whole program of one function the current stream is the default one.
+// to it: in a whole program of one function the current stream is the default one. So is a tensor that the function is
+// given: its caller has filled it on the current stream, and goes on there.
 //
 // An algorithm of Thrust whose policy names no stream leaves it out, too. But the host waits for it: it harms nobody but
 // work on the stream that is enqueued before it, on memory that both use, and that nothing has waited for.
@@ -17,11 +18,12 @@
 // (stream == nullptr)`); a stream that this function creates, since the engine knows what kind it is and what follows;
 // event records, which are mostly for timing; a call after which the host waits for everything before other work is
 // enqueued; a function that orders the default stream with an event; a call of a function of the project of which no
-// body that enqueues on its stream is in sight.
+// body that enqueues on its stream is in sight, or whose body waits for that stream.
 #include "analyzer/analysis/omitted_stream.h"
 
 #include <algorithm>
 
+#include "analyzer/analysis/given_stream.h"
 #include "analyzer/ir/hidden.h"
 #include "analyzer/ir/walk.h"
 
@@ -38,20 +40,23 @@ class Omitted {
   Omitted(const ir::Function& function, const ir::Program& program) : function_(function), program_(program) {}
 
   std::vector<Hazard> find() {
-    if (orders_default_stream()) return {};
+    if (orders_default_stream(function_)) return {};
     for (const ir::Block& block : function_.blocks)
       for (const Op& op : block.ops) {
         if (!leaves_out(op) || (op.kind == OpKind::Call && !enqueues_on_parameter(op.callee))) continue;
         if (waited_for(block, op)) continue;
         const bool waits = host_waits_for(block, op);
         if (waits && host_may_wait()) continue;
-        if (const ir::PlaceId parameter = stream_parameter(); parameter != ir::kNoPlace) {
+        if (const ir::PlaceId parameter = stream_parameter(function_, block); parameter != ir::kNoPlace) {
           if (waits && !follows_work(block, op, parameter)) continue;
           raise(op, parameter, function_.site, "is what '" + function_.name + "' is given to work on");
         } else if (const Op* other = waits ? nullptr : companion(op)) {
           raise(op, other->stream.place, other->site, "is what the work on the same memory here goes to");
         } else if (const Op* made = waits ? nullptr : tensor_given(op)) {
           raise(op, made->stream.place, made->site, "is what the tensor that it is given was made for");
+        } else if (!waits && uses_tensor_of_caller(op)) {
+          raise(op, ir::kNoPlace, function_.site,
+                "is what callers of '" + function_.name + "' work on with their tensors");
         }
       }
     return std::move(hazards_);
@@ -60,10 +65,6 @@ class Omitted {
  private:
   static bool leaves_out(const Op& op) {
     return op.implicit_stream && (op.kind == OpKind::Enqueue || op.kind == OpKind::Call) && op.site != ir::kNoSite;
-  }
-
-  static bool is_default(const Operand& stream) {
-    return stream.kind == Operand::Kind::DefaultStream || stream.kind == Operand::Kind::LegacyStream;
   }
 
   /// The library waits for its own work.
@@ -86,7 +87,7 @@ class Omitted {
 
   [[nodiscard]] bool follows_work(const ir::Block& block, const Op& op, ir::PlaceId stream) const {
     const auto conflicts = [&](const Op& before) {
-      return before.kind == OpKind::Enqueue && before.stream.place == stream && share_memory(op, before);
+      return before.kind == OpKind::Enqueue && before.stream.place == stream && share_memory(function_, op, before);
     };
     const auto here = block.ops.begin() + (&op - block.ops.data());
     if (std::any_of(block.ops.begin(), here, conflicts)) return true;
@@ -107,48 +108,22 @@ class Omitted {
     return false;
   }
 
-  /// What the one value ever assigned to `memory` is.
-  [[nodiscard]] ir::PlaceId source(ir::PlaceId memory) const {
-    constexpr int kMostCopies = 4;
-    for (int copies = 0; copies < kMostCopies && memory != ir::kNoPlace; ++copies) {
-      const Op* only = ir::only_store(function_, memory);
-      if (only == nullptr || only->kind != OpKind::Assign || only->source.kind != Operand::Kind::Value) return memory;
-      memory = only->source.place;
-    }
-    return memory;
-  }
-
-  /// One of the two writes what the other uses. Which part of it, is not asked.
-  [[nodiscard]] bool share_memory(const Op& one, const Op& other) const {
-    return std::ranges::any_of(one.accesses, [&](const ir::Access& mine) {
-      if (mine.memory.kind != Operand::Kind::Value || mine.memory.place == ir::kNoPlace) return false;
-      return std::ranges::any_of(other.accesses, [&](const ir::Access& its) {
-        if (its.memory.kind != Operand::Kind::Value || its.memory.place == ir::kNoPlace) return false;
-        const auto writes = [](ir::Mode mode) { return mode == ir::Mode::Write || mode == ir::Mode::ReadWrite; };
-        const bool written = writes(its.mode) || writes(mine.mode);
-        return written && source(mine.memory.place) == source(its.memory.place);
-      });
-    });
-  }
-
-  [[nodiscard]] bool orders_default_stream() const {
-    return std::ranges::any_of(function_.blocks, [](const ir::Block& block) {
-      return std::ranges::any_of(block.ops, [](const Op& op) {
-        return (op.kind == OpKind::Record || op.kind == OpKind::Wait) && is_default(op.stream);
-      });
-    });
-  }
-
   [[nodiscard]] bool enqueues_on_parameter(const std::string& callee) const {
     const auto found = program_.functions.find(callee);
     if (found == program_.functions.end()) return false;
     const ir::Function& body = found->second;
-    return std::ranges::any_of(body.blocks, [&](const ir::Block& block) {
-      return std::ranges::any_of(block.ops, [&](const Op& op) {
-        return op.kind == OpKind::Enqueue && op.stream.place != ir::kNoPlace &&
-               body[op.stream.place].kind == Place::Kind::Parameter;
-      });
+    const auto has = [&](auto&& is) {
+      return std::ranges::any_of(body.blocks,
+                                 [&](const ir::Block& block) { return std::ranges::any_of(block.ops, is); });
+    };
+    const auto on_parameter = [&](const Op& op) {
+      return op.stream.place != ir::kNoPlace && body[op.stream.place].kind == Place::Kind::Parameter;
+    };
+    // One that waits for its stream brings its own work to an end: a clock, a reduction to a number.
+    const bool waits = has([&](const Op& op) {
+      return op.kind == OpKind::SyncDevice || (op.kind == OpKind::SyncStream && on_parameter(op));
     });
+    return !waits && has([&](const Op& op) { return op.kind == OpKind::Enqueue && on_parameter(op); });
   }
 
   /// On some way on, the host waits for everything before other work is enqueued.
@@ -181,36 +156,6 @@ class Omitted {
     return false;
   }
 
-  [[nodiscard]] bool used(ir::PlaceId place) const {
-    bool result = false;
-    for (const ir::Block& block : function_.blocks)
-      for (const Op& op : block.ops) {
-        result = result || op.target == place;
-        ir::for_each_operand(op, [&](const Operand& operand) { result = result || operand.place == place; });
-      }
-    return result;
-  }
-
-  [[nodiscard]] bool asked_about(ir::PlaceId place) const {
-    return std::ranges::any_of(function_.blocks, [&](const ir::Block& block) {
-      return block.condition != ir::kNoExpr &&
-             std::ranges::find(function_[block.condition].uses, place) != function_[block.condition].uses.end();
-    });
-  }
-
-  /// The one that there is.
-  [[nodiscard]] ir::PlaceId stream_parameter() const {
-    ir::PlaceId only = ir::kNoPlace;
-    for (const ir::PlaceId place : function_.parameters) {
-      if (function_[place].type != ir::TypeKind::Stream) continue;
-      if (only != ir::kNoPlace || function_[place].name.starts_with("parameter ") || asked_about(place))
-        return ir::kNoPlace;
-      only = place;
-    }
-    if (only != ir::kNoPlace && (function_[only].reference || !used(only))) return ir::kNoPlace;
-    return only;
-  }
-
   [[nodiscard]] bool created_here(ir::PlaceId place) const {
     for (const ir::Block& block : function_.blocks)
       for (const Op& op : block.ops)
@@ -239,7 +184,7 @@ class Omitted {
         const ir::PlaceId stream = other.stream.place;
         if (other.kind != OpKind::Enqueue || other.stream.kind != Operand::Kind::Value || !shares(other)) continue;
         if (function_[stream].name == ir::name(ir::Hidden::CurrentStream) && !trades_tensors()) continue;
-        if (is_at_hand(stream) && !created_here(stream) && !asked_about(stream)) return &other;
+        if (is_at_hand(stream) && !created_here(stream) && !asked_about(function_, stream)) return &other;
       }
     return nullptr;
   }
@@ -277,13 +222,34 @@ class Omitted {
         if (perhaps_default(made.stream.place)) continue;
         const bool given = std::ranges::any_of(op.accesses, [&](const ir::Access& access) {
           return access.memory.kind == Operand::Kind::Value && access.memory.place != ir::kNoPlace &&
-                 source(access.memory.place) == made.target;
+                 source(function_, access.memory.place) == made.target;
         });
         if (given) return &made;
       }
     return nullptr;
   }
 
+  [[nodiscard]] bool sets_current_stream() const {
+    return std::ranges::any_of(function_.blocks, [&](const ir::Block& block) {
+      return std::ranges::any_of(block.ops, [&](const Op& op) {
+        return op.target != ir::kNoPlace && function_[op.target].name == ir::name(ir::Hidden::CurrentStream);
+      });
+    });
+  }
+
+  /// Its memory is that of a tensor which this function is given.
+  [[nodiscard]] bool uses_tensor_of_caller(const Op& op) const {
+    if (op.kind != OpKind::Enqueue || sets_current_stream()) return false;
+    return std::ranges::any_of(op.accesses, [&](const ir::Access& access) {
+      if (access.memory.kind != Operand::Kind::Value || access.memory.place == ir::kNoPlace) return false;
+      const ir::PlaceId memory = source(function_, access.memory.place);
+      if (!function_[memory].owner.starts_with("at::Tensor")) return false;
+      const ir::PlaceId root = ir::root(function_, memory).place;
+      return root != ir::kNoPlace && function_[root].kind == Place::Kind::Parameter;
+    });
+  }
+
+  /// No `stream`: the current one.
   void raise(const Op& op, ir::PlaceId stream, ir::SiteId where, const std::string& why) {
     Hazard& hazard = hazards_.emplace_back();
     hazard.check = Check::OmittedStream;
@@ -294,7 +260,7 @@ class Omitted {
     hazard.later.where.site = function_[op.site];
     hazard.later.what = function_[op.site].text.empty() ? op.name : function_[op.site].text;
     hazard.later.stream = unnamed(UnnamedStream::Default);
-    hazard.detail = function_.spell(stream);
+    hazard.detail = stream == ir::kNoPlace ? std::string(ir::name(ir::Hidden::CurrentStream)) : function_.spell(stream);
     const bool shown = !ir::hidden_part(hazard.detail);
     if (where != ir::kNoSite)
       hazard.evidence.push_back(

@@ -22,6 +22,13 @@ template <>
 void words_of<Check::OmittedStream>(Draft& draft) {
   const Thing given{.name = draft.hazard().detail, .stream_kind = {}, .memory_kind = {}, .origin = {}};
   const std::string name = named_stream(given, "the stream that the function is given");
+  if (draft.hazard().earlier) {
+    draft.say(what(draft.later()) + " goes to the default stream, not to " + name + " as " + what(draft.earlier()) +
+              " on the same memory: nothing orders the two if that stream does not wait for the default one");
+    draft.note(draft.earlier().where, what(draft.earlier()) + " goes to " + name, lane(given));
+    draft.advise("use the form that takes a stream, and pass " + name);
+    return;
+  }
   draft.say(what(draft.later()) + " goes to the default stream, not to " + name + ": its stream argument is left out");
   draft.advise("pass " + name + "; if the default stream is meant, write 0");
 }

@@ -31,6 +31,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/ir/lambdas.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer::ir {
@@ -121,7 +122,7 @@ class Splicer {
         access.early_site = site(frame, access.early_site);
       }
     }
-    if (op.kind == OpKind::Call) {
+    if (op.kind == OpKind::Call && (!options_.only_lambdas || calls_lambda(program_, op))) {
       call(frame, op, current);
       return;
     }

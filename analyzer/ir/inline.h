@@ -14,6 +14,7 @@ namespace streamsan::analyzer::ir {
 struct InlineOptions {
   std::uint32_t deepest = 8;         ///< calls within calls
   std::uint32_t most_blocks = 2000;  ///< of the closed function
+  bool only_lambdas = false;         ///< the calls of others stay
 };
 
 /// Closes the functions of one program, and remembers between them which are inert.

@@ -45,6 +45,27 @@ bool returns_result(const Call& call) {
   return name != nullptr && std::ranges::find(kTell, std::string_view(name->getName())) != kTell.end();
 }
 
+/// A local array, or the address of a local variable.
+bool is_on_stack(const clang::Expr* given) {
+  given = strip(given);
+  bool address = given->getType()->isArrayType();
+  if (const auto* taken = llvm::dyn_cast<clang::UnaryOperator>(given);
+      taken != nullptr && taken->getOpcode() == clang::UO_AddrOf) {
+    given = strip(taken->getSubExpr());
+    address = true;
+  }
+  const auto* named = llvm::dyn_cast<clang::DeclRefExpr>(given);
+  const auto* variable = named == nullptr ? nullptr : llvm::dyn_cast<clang::VarDecl>(named->getDecl());
+  return address && variable != nullptr && variable->hasLocalStorage() && !variable->getType()->isReferenceType();
+}
+
+/// cuRAND fills memory of the host with generators of the host only. Which kind a caller's is, is not known otherwise.
+bool generates_on_host(const Call& call) {
+  const clang::IdentifierInfo* name = call.callee == nullptr ? nullptr : call.callee->getIdentifier();
+  return name != nullptr && name->getName().starts_with("curandGenerate") && call.arguments.size() > 1 &&
+         is_on_stack(call.arguments[1]);
+}
+
 }  // namespace
 
 Libraries::Libraries(const Parts& parts)
@@ -73,6 +94,7 @@ void Libraries::work(const Call& call) {
     if (const clang::Expr* storage = call.argument(model.null_argument)) {
       if (values_.operand(storage).kind == Operand::Kind::Null) return arguments_.fresh_arguments(call);
     }
+  if (generates_on_host(call)) return arguments_.host_touch(call);
   if (const clang::Expr* handle = call.argument(model.handle_argument); handle != nullptr && !host_handles_.empty()) {
     const Operand used = values_.operand(handle);
     if (used.kind == Operand::Kind::Value && host_handles_.contains(static_cast<std::uint32_t>(used.place)))

@@ -96,12 +96,13 @@ const Symbols::Known& Symbols::known(const clang::FunctionDecl& function) {
   known->callee.own = !known->callee.in_system_header && function.getIdentifier() != nullptr &&
                       function.getBuiltinID() == 0 && (function.hasBody() || !function.isExternC());
   known->model = models_.find(known->callee);
-  // NCCL's own sources and users have functions of such names that prepare work on the host.
+  // NCCL's own sources and users have functions of such names that prepare work on the host, or do more than their name
+  // says. What those do whose body is in sight is read there.
   if (known->model != nullptr && known->model->action == ActionKind::Communication &&
       known->model->stream_from == StreamFrom::Typed &&
-      llvm::none_of(function.parameters(), [this](const clang::ParmVarDecl* parameter) {
-        return kind(parameter->getType()) == ir::TypeKind::Stream;
-      }))
+      (function.isDefined() || llvm::none_of(function.parameters(), [this](const clang::ParmVarDecl* parameter) {
+         return kind(parameter->getType()) == ir::TypeKind::Stream;
+       })))
     known->model = nullptr;
   known->harmless = known->model == nullptr && models_.harmless(known->callee);
   return *known_.insert_or_assign(function.getCanonicalDecl(), std::move(known)).first->second;

@@ -20,6 +20,7 @@
 #include <set>
 #include <tuple>
 
+#include "analyzer/analysis/bare_copies.h"
 #include "analyzer/analysis/class_protocols.h"
 #include "analyzer/analysis/duties.h"
 #include "analyzer/analysis/engine.h"
@@ -32,7 +33,9 @@
 #include "analyzer/ir/field_memory.h"
 #include "analyzer/ir/graph_launches.h"
 #include "analyzer/ir/inline.h"
+#include "analyzer/ir/lambdas.h"
 #include "analyzer/ir/paths.h"
+#include "analyzer/ir/size_queries.h"
 #include "analyzer/ir/text.h"
 #include "analyzer/tidy/fingerprint.h"
 #include "clang/AST/ASTContext.h"
@@ -212,6 +215,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
 
   result.not_followed = not_followed(lowered.program);
 
+  ir::drop_size_queries(lowered.program);
   ir::forget_updated_graphs(lowered.program);
   lowered.program.memory = ir::field_memory(lowered.program);
 
@@ -261,6 +265,12 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
       limits.most_steps -= std::min(limits.most_steps, verdict.steps);
     }
     root->gave_up = verdict.gave_up;
+    // What needs no steps.
+    const ir::Function written = ir::with_lambdas(lowered.program, usr);
+    for (const std::vector<Hazard>& hazards : {omitted_streams(written, lowered.program),
+                                               bare_copies(written, lowered.program), structural_hazards(function)}) {
+      std::ranges::copy(hazards, std::back_inserter(root->hazards));
+    }
     if (!root->gave_up.empty()) {
       continue;
     }
@@ -272,10 +282,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     }
     std::ranges::copy_if(verdict.hazards, std::back_inserter(captured),
                          [](const Hazard& hazard) { return hazard.which == CheckCase::Captured; });
-    for (const std::vector<Hazard>& hazards :
-         {verdict.hazards, omitted_streams(function, lowered.program), structural_hazards(function)}) {
-      std::ranges::copy(hazards, std::back_inserter(root->hazards));
-    }
+    std::ranges::copy(verdict.hazards, std::back_inserter(root->hazards));
   }
 
   std::vector<Finding> findings;

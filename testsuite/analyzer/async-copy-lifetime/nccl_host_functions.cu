@@ -3,7 +3,8 @@
 // RUN: %check async-copy-lifetime %s -- -DFIXED
 //
 // Functions with NCCL's prefix that take no stream work on the host: what they are given may end when they return. One
-// that takes a stream and is named after what NCCL does is work of that stream; any other is not known.
+// that takes a stream and is named after what NCCL does is work of that stream; any other is not known. A body says more
+// than a name.
 #include <cuda_runtime.h>
 
 struct ncclProxy;
@@ -33,4 +34,19 @@ bool is_far(ncclProxy* proxy, float* device, cudaStream_t stream) {
 bool is_near(ncclProxy* proxy, cudaStream_t stream) {
   int hops = 0;
   return ncclPreparePath(proxy, &hops, stream) == 0 && hops < 2;
+}
+
+static void ncclAllGatherHost(int* values, int count, cudaStream_t stream) {
+  void* device = nullptr;
+  cudaMalloc(&device, count * sizeof(int));
+  cudaMemcpyAsync(device, values, count * sizeof(int), cudaMemcpyHostToDevice, stream);
+  cudaMemcpyAsync(values, device, count * sizeof(int), cudaMemcpyDeviceToHost, stream);
+  cudaStreamSynchronize(stream);
+  cudaFree(device);
+}
+
+int agreed(cudaStream_t stream) {
+  int values[8] = {};
+  ncclAllGatherHost(values, 8, stream);
+  return values[0];
 }

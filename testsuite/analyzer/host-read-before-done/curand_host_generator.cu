@@ -22,3 +22,10 @@ float first(int n) {
 // CHECK-NOTES: :[[@LINE-5]]:3: note: 'numbers' is allocated here
 // CHECK-NOTES: :[[@LINE-4]]:10: note: wait for the default stream with cudaStreamSynchronize before the read
 }
+
+// A caller's generator may be either. One that fills a local variable is the host's.
+float of_caller(curandGenerator_t generator) {
+  float two[2];
+  curandGenerateUniform(generator, two, 2);
+  return two[0];
+}

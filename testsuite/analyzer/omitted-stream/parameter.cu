@@ -30,12 +30,26 @@ void copy(float* to, const float* from, size_t bytes, cudaStream_t stream) {
   add<<<1, 32, 0, stream>>>(to, from);
 }
 
-// The host waits for the default stream; a helper enqueues nothing; an event orders it; the stream is made here.
+// The host waits for the default stream; a helper enqueues nothing, or waits for its work; an event orders it; the
+// stream is made here.
 static float* grab(size_t bytes, cudaStream_t stream = nullptr) {
   float* p = nullptr;
   cudaMalloc(&p, bytes);
   cudaStreamSynchronize(stream);
   return p;
+}
+static float clocked(float* clock, cudaStream_t stream = nullptr) {
+  float now = 0;
+  clear<<<1, 1, 0, stream>>>(clock);
+  cudaStreamSynchronize(stream);
+  cudaMemcpy(&now, clock, sizeof(now), cudaMemcpyDeviceToHost);
+  return now;
+}
+float timed(float* clock, float* p, const float* x, cudaStream_t stream) {
+  const float before = clocked(clock);
+  add<<<1, 32, 0, stream>>>(p, x);
+  cudaStreamSynchronize(stream);
+  return clocked(clock) - before;
 }
 void set_up(float* p, const float* x, cudaStream_t stream) {
   clear<<<1, 32>>>(p);
