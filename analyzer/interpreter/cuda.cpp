@@ -50,6 +50,15 @@ std::optional<ordering::SiteId> Cuda::made(ordering::EventId event) const {
   return found == event_sites_.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::size_t Cuda::number(ordering::StreamId stream) const {
+  const auto own = made(stream);
+  std::size_t result = 1;
+  if (!own) return result;
+  for (const auto& [other, site] : stream_sites_)
+    if (other < stream && place(site).front() == place(*own).front()) ++result;
+  return result;
+}
+
 bool Cuda::put(Machine& machine, Word address, Word value, std::size_t size) {
   if (!machine.writes(address, size)) return false;
   std::memcpy(reinterpret_cast<void*>(address), &value, size);
@@ -91,7 +100,14 @@ void Cuda::touch(Machine& machine, Word address, std::size_t size, bool write) {
     if (machine.thread().frames.size() > in_host_function_) return;
     in_host_function_ = 0;
   }
-  model_.host_access(now(machine, ""), {address, address + size}, write ? AccessMode::Write : AccessMode::Read);
+  // A loop touches one element after the other: by one instruction, in one call, with nothing of CUDA in between.
+  const auto& frames = machine.thread().frames;
+  const Touch touch{frames.back().at, frames.size(), machine.events(), write};
+  if (touch != last_touch_) {
+    last_touch_ = touch;
+    touch_call_ = now(machine, "");
+  }
+  model_.host_access(touch_call_, {address, address + size}, write ? AccessMode::Write : AccessMode::Read);
 }
 
 void Cuda::host_freed(Machine& machine, Word address, std::size_t size) {

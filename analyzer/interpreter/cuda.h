@@ -49,9 +49,18 @@ class Cuda {
   [[nodiscard]] const std::string& name(ordering::SiteId site) const { return names_[static_cast<std::size_t>(site)]; }
   [[nodiscard]] std::optional<ordering::SiteId> made(ordering::StreamId stream) const;
   [[nodiscard]] std::optional<ordering::SiteId> made(ordering::EventId event) const;
+  /// Of those that were made at the same place, counted from 1.
+  [[nodiscard]] std::size_t number(ordering::StreamId stream) const;
   [[nodiscard]] ordering::StreamKind kind(ordering::StreamId stream) const { return model_.kind_of(stream); }
 
  private:
+  struct Touch {
+    const llvm::Instruction* by = nullptr;
+    std::size_t depth = 0;
+    std::uint64_t events = 0;
+    bool write = false;
+    friend bool operator==(const Touch&, const Touch&) = default;
+  };
   using Action = std::function<void(ordering::StreamId)>;
   struct Capture {
     std::vector<std::pair<Word, Action>> work;  ///< stream, what is done
@@ -94,6 +103,8 @@ class Cuda {
   std::map<const llvm::Function*, const Model*> taken_;
   ordering::ThreadId thread_{1};
   bool per_thread_ = false;  ///< what 0 means as a stream
+  Touch last_touch_;
+  ordering::Call touch_call_;
   Word device_ = 0;
   std::size_t in_host_function_ = 0;  ///< depth of the frames below it; 0: in none
   Word grid_[2] = {1, 1}, block_[2] = {1, 1}, shared_ = 0, launch_stream_ = 0;

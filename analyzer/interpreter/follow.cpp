@@ -46,10 +46,11 @@ class Follower : public World, public ordering::HazardSink {
     Outcome outcome = library_.call(machine, function, arguments, result, size);
     if (outcome == Outcome::Unknown) outcome = cuda_.call(machine, function, arguments, result);
     if (outcome == Outcome::Unknown) {
-      if (const auto* called = llvm::dyn_cast_or_null<clang::FunctionDecl>(host_.declaration(function.getName().str()));
-          called != nullptr && !sources_.isInSystemHeader(called->getLocation()))
+      const auto* called = llvm::dyn_cast_or_null<clang::FunctionDecl>(host_.declaration(function.getName().str()));
+      if (called != nullptr && !sources_.isInSystemHeader(called->getLocation())) {
         cuda_.may_wait(machine);
-      unknown.insert(function.getName().str());
+        unknown.insert(called->getNameAsString());
+      }
     }
     return outcome;
   }
@@ -165,7 +166,7 @@ Thing Follower::stream(ordering::StreamId stream) const {
   if (const auto made = cuda_.made(stream)) {
     thing.origin = where(*made);
     thing.name = first_argument(*thing.origin);
-    thing.allocated = true;
+    thing.origin->site.text = cuda_.name(*made);
   }
   return thing;
 }
@@ -198,16 +199,24 @@ void Follower::hazard(const ordering::Hazard& found) {
   made.level = Level::Definite;
   made.earlier = action(found.earlier);
   made.later = action(found.later);
+  if (made.earlier->stream.name == made.later.stream.name && !made.later.stream.name.empty() &&
+      found.earlier.stream != found.later.stream) {
+    // Made by one call: the first of them, the second, ...
+    made.earlier->stream.name += " (" + std::to_string(cuda_.number(found.earlier.stream)) + ")";
+    made.later.stream.name += " (" + std::to_string(cuda_.number(found.later.stream)) + ")";
+  }
   made.buffer.memory_kind = found.allocation.kind;
   made.buffer.origin = where(found.allocation.site);
   made.buffer.allocated = true;
   made.buffer.name = first_argument(*made.buffer.origin);
+  made.buffer.origin->site.text = cuda_.name(found.allocation.site);
   made.cause = cause_of(found.explanation.nearest);
   if (found.explanation.record_site != ordering::kNoSite) made.edge = where(found.explanation.record_site);
   if (made.cause == Cause::NeverRecorded && found.explanation.wait_site != ordering::kNoSite) made.edge = where(found.explanation.wait_site);
   if (const auto event = cuda_.made(found.explanation.event)) {
     made.event.origin = where(*event);
     made.event.name = first_argument(*made.event.origin);
+    made.event.origin->site.text = cuda_.name(*event);
   }
   switch (found.kind) {
     case HazardKind::ReadAfterWrite:

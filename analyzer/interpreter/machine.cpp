@@ -104,6 +104,8 @@ void Machine::leave(const Byte* result) {
   const Frame left = thread_->frames.back();
   thread_->frames.pop_back();
   thread_->top = left.slots;
+  if (thread_->frames.empty() && thread_->number == 0 && left.code->function->getReturnType()->isIntegerTy(32) && result != nullptr)
+    std::memcpy(&result_, result, sizeof result_);
   if (thread_->frames.empty() || left.call == nullptr) return;
   Frame& frame = thread_->frames.back();
   const Decoded& decoded = frame.code->body[frame.next];
@@ -143,7 +145,7 @@ void Machine::go(Frame& frame, const Decoded& decoded, std::size_t way) {
 
 /// A loop that only computes need not be run to its end, nor one that has shown all that it does in many rounds.
 bool Machine::is_enough(const Frame& frame, std::uint32_t loop) const {
-  constexpr std::uint64_t kMostSteps = 50'000;
+  constexpr std::uint64_t kMostSteps = 100'000;
   constexpr std::uint32_t kMostRounds = 40;
   if (frame.loops.empty()) return false;
   const Frame::Rounds& rounds = frame.loops[loop];

@@ -92,11 +92,14 @@ class Machine {
   Memory& memory() { return memory_; }
   [[nodiscard]] const llvm::Module& module() const { return module_; }
   [[nodiscard]] const Thread& thread() const { return *thread_; }
-  /// Something has happened that a loop without it could not have: it is not cut short.
+  /// Something has happened that a loop that only computes does not do: it is not cut short as one of those.
   void event() { ++events_; }
+  [[nodiscard]] std::uint64_t events() const { return events_; }
   /// Loops with events in them were cut short.
   [[nodiscard]] bool cut() const { return cut_; }
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
+  /// What the function returned, if that is an int.
+  [[nodiscard]] int result() const { return result_; }
   /// Why it ended before its end; empty: it did not.
   [[nodiscard]] const std::string& stopped() const { return stopped_; }
   void stop(std::string why);
@@ -148,6 +151,7 @@ class Machine {
   Word watched_ = 0;
   Word watched_size_ = 0;
   std::string stopped_;
+  int result_ = 0;
   std::vector<std::unique_ptr<Thread>> threads_;
   Thread* thread_ = nullptr;
   bool yielded_ = false;
