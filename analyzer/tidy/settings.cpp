@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kNames[] = {"streamsan.Levels",       "streamsan.Models",   "streamsan.SummariesIn",
                                   "streamsan.SummariesOut", "streamsan.Baseline", "streamsan.DefaultStream",
-                                  "streamsan.DumpIr"};
+                                  "streamsan.DumpIr",       "streamsan.FollowMain"};
 
 std::string own_levels(Check check) { return std::string("streamsan-") + id(check) + ".Levels"; }
 
@@ -90,11 +90,15 @@ Settings read_settings(const clang::tidy::ClangTidyOptions::OptionMap& options, 
     complaints.push_back("option 'streamsan.DefaultStream': unknown value '" + default_stream +
                          "', known are legacy and per-thread");
   }
-  const std::string dump = value("streamsan.DumpIr").value_or("false").str();
-  settings.dump_ir = dump == "true";
-  if (dump != "true" && dump != "false") {
-    complaints.push_back("option 'streamsan.DumpIr': unknown value '" + dump + "', known are true and false");
-  }
+  const auto flag = [&](const std::string& option, bool& setting) {
+    const std::string word = value(option).value_or(setting ? "true" : "false").str();
+    setting = word == "true";
+    if (word != "true" && word != "false") {
+      complaints.push_back("option '" + option + "': unknown value '" + word + "', known are true and false");
+    }
+  };
+  flag("streamsan.DumpIr", settings.dump_ir);
+  flag("streamsan.FollowMain", settings.follow_main);
 
   for (const auto& option : options) {
     const llvm::StringRef key = option.getKey();
@@ -118,6 +122,7 @@ void store_settings(const Settings& settings, Check check, clang::tidy::ClangTid
   store("streamsan.DefaultStream",
         name(settings.per_thread_default_stream ? report::StreamKind::PerThread : report::StreamKind::Legacy));
   store("streamsan.DumpIr", settings.dump_ir ? "true" : "false");
+  store("streamsan.FollowMain", settings.follow_main ? "true" : "false");
   const auto own = settings.levels_of.find(check);
   store(own_levels(check), join(own == settings.levels_of.end() ? settings.levels : own->second));
 }

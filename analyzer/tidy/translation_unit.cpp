@@ -29,6 +29,7 @@
 #include "analyzer/analysis/omitted_stream.h"
 #include "analyzer/analysis/round_by_round.h"
 #include "analyzer/analysis/structure.h"
+#include "analyzer/interpreter/follow.h"
 #include "analyzer/ir/copies.h"
 #include "analyzer/ir/field_memory.h"
 #include "analyzer/ir/graph_launches.h"
@@ -113,6 +114,19 @@ bool has_stream_operations(const ir::Function& function) {
           break;
         default:
           return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// Is there anything that could run beside something else: a stream of the program's, or a copy that is not waited for?
+bool has_lanes(const ir::Program& program) {
+  for (const auto& [usr, function] : program.functions) {
+    for (const ir::Block& block : function.blocks) {
+      for (const ir::Op& op : block.ops) {
+        if (op.kind == ir::OpKind::CreateStream) return true;
+        if (op.kind == ir::OpKind::Enqueue && op.work == ir::Work::Copy && op.form == ir::Form::Asynchronous) return true;
       }
     }
   }
@@ -329,6 +343,24 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     Finding finding = word(hazard);
     if (!shown.contains({finding.check, position(finding.site)}) && pairs.insert(two_sides(finding)).second) {
       findings.push_back(std::move(finding));
+    }
+  }
+  if (settings.follow_main && settings.summaries_out.empty() && result.with_streams > 0 && has_lanes(lowered.program)) {
+    FollowOptions how;
+    how.per_thread_default_stream = settings.per_thread_default_stream;
+    const Followed followed = follow_main(context, models, how);
+    for (const Hazard& hazard : followed.hazards) {
+      Finding finding = word(hazard);
+      if (pairs.insert(two_sides(finding)).second) {
+        findings.push_back(std::move(finding));
+      }
+    }
+    if (settings.dump_ir && followed.there) {
+      result.dump += "main() was followed for " + std::to_string(followed.steps) + " steps, " +
+                     (followed.stopped.empty() ? "to its end" : "until " + followed.stopped) + "\n";
+      for (const std::string& name : followed.unknown) {
+        result.dump += "  not known: " + name + "\n";
+      }
     }
   }
   findings = without_duplicates(std::move(findings));

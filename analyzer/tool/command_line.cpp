@@ -178,6 +178,10 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, int& exit_co
   app.add_option("--resource-dir", line.resource_dir, "Clang's own headers; default: those of an installed Clang")
       ->type_name("DIR")
       ->group(running);
+  bool follow = false;
+  auto* follow_main = app.add_flag("--follow-main,!--no-follow-main", follow,
+                                   "follow what main() does, step by step; default: yes, where it uses streams")
+                          ->group(running);
   app.add_flag("--dump-ir", line.dump_ir, "print the stream IR of all functions")->group(running);
   app.add_flag("--show-skipped", line.show_skipped, "name the functions that were not analysed, with the reasons")
       ->group(running);
@@ -231,6 +235,9 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, int& exit_co
   }
   if (use_color->count() > 0) {
     line.color = color;
+  }
+  if (follow_main->count() > 0) {
+    line.follow_main = follow;
   }
   if (github->count() == 0) {
     const char* actions = std::getenv("GITHUB_ACTIONS");

@@ -47,6 +47,7 @@ struct CommandLine {
   unsigned jobs = 0;
   bool quiet = false;
   std::optional<bool> color;
+  std::optional<bool> follow_main;
   bool dump_ir = false;
   bool show_skipped = false;
   bool show_errors = false;

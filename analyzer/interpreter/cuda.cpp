@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls of CUDA by the catalogue of models (models/model.h), which says where a function has its stream and its memory.
+// What it does to order is the business of ordering/, as at run time: the same rules judge a program that is interpreted
+// and one that runs.
+//
+// Every call succeeds. Device memory has addresses and no contents; what the host is given back is zeros.
+#include "analyzer/interpreter/cuda.h"
+
+#include <cstring>
+
+#include "llvm/IR/Function.h"
+
+namespace streamsan::analyzer::interpreter {
+
+using api::EffectKind;
+using ordering::AccessMode;
+using ordering::Address;
+using ordering::Footprint;
+using ordering::MemoryKind;
+
+namespace {
+
+ordering::ContextId context_of(Word device) { return ordering::ContextId{static_cast<std::uint32_t>(device + 1)}; }
+
+}  // namespace
+
+Cuda::Cuda(clang::ASTContext& context, const Models& models, const HostModule& host, ordering::HazardSink& sink,
+           bool per_thread_default_stream)
+    : context_(context), models_(models), host_(host), model_({}, sink), per_thread_(per_thread_default_stream) {
+  places_.emplace_back();
+  names_.emplace_back();
+}
+
+ordering::Call Cuda::now(Machine& machine, std::string name) {
+  Place place;
+  const auto& frames = machine.thread().frames;
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) place.push_back(frame->at);
+  places_.push_back(std::move(place));
+  names_.push_back(std::move(name));
+  return {thread_, ordering::SiteId{static_cast<std::uint32_t>(places_.size() - 1)}};
+}
+
+std::optional<ordering::SiteId> Cuda::made(ordering::StreamId stream) const {
+  const auto found = stream_sites_.find(stream);
+  return found == stream_sites_.end() ? std::nullopt : std::optional(found->second);
+}
+std::optional<ordering::SiteId> Cuda::made(ordering::EventId event) const {
+  const auto found = event_sites_.find(event);
+  return found == event_sites_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::size_t Cuda::number(ordering::StreamId stream) const {
+  const auto own = made(stream);
+  std::size_t result = 1;
+  if (!own) return result;
+  for (const auto& [other, site] : stream_sites_)
+    if (other < stream && place(site).front() == place(*own).front()) ++result;
+  return result;
+}
+
+bool Cuda::put(Machine& machine, Word address, Word value, std::size_t size) {
+  if (!machine.writes(address, size)) return false;
+  std::memcpy(reinterpret_cast<void*>(address), &value, size);
+  return true;
+}
+
+ordering::StreamId Cuda::stream(Word handle) {
+  if (handle == 2 || (handle == 0 && per_thread_)) return model_.per_thread_stream(context_of(device_), thread_);
+  if (const auto known = streams_.find(handle); known != streams_.end()) return known->second;
+  return model_.legacy_stream(context_of(device_));
+}
+ordering::EventId Cuda::event(Word handle) {
+  const auto [known, fresh] = events_.try_emplace(handle);
+  if (fresh) known->second = model_.create_event();
+  return known->second;
+}
+
+/// Now, or when the graph that the stream is captured into is launched.
+void Cuda::enqueue(Word handle, const Action& action) {
+  if (const auto captured = capturing_.find(handle); captured != capturing_.end()) {
+    graphs_[captured->second].work.emplace_back(handle, action);
+  } else {
+    action(stream(handle));
+  }
+}
+
+Word Cuda::shadowed(Machine& machine, Word variable) {
+  const auto [known, fresh] = shadows_.try_emplace(variable);
+  if (fresh) {
+    constexpr std::size_t kSize = 1U << 16U;
+    known->second = machine.memory().device(kSize);
+    model_.allocate(now(machine, "a variable"), {known->second, known->second + kSize}, MemoryKind::Device, context_of(device_));
+  }
+  return known->second;
+}
+
+void Cuda::touch(Machine& machine, Word address, std::size_t size, bool write) {
+  if (in_host_function_ != 0) {
+    if (machine.thread().frames.size() > in_host_function_) return;
+    in_host_function_ = 0;
+  }
+  // A loop touches one element after the other: by one instruction, in one call, with nothing of CUDA in between.
+  const auto& frames = machine.thread().frames;
+  const Touch touch{frames.back().at, frames.size(), machine.events(), write};
+  if (touch != last_touch_) {
+    last_touch_ = touch;
+    touch_call_ = now(machine, "");
+  }
+  model_.host_access(touch_call_, {address, address + size}, write ? AccessMode::Write : AccessMode::Read);
+}
+
+void Cuda::host_freed(Machine& machine, Word address, std::size_t size) {
+  model_.host_free(now(machine, ""), {address, address + size});
+}
+
+bool Cuda::property(Machine& machine, std::string_view name, const Arguments& arguments, Byte* result) {
+  const auto out = [&](std::size_t argument, Word value, std::size_t size) { return put(machine, arguments.word(argument), value, size); };
+  const bool hip = name.starts_with("hip");
+  const std::string_view rest = name.substr(hip ? 3 : name.starts_with("cuda") ? 4 : 2);
+  if (rest == "GetDeviceCount") return out(0, 2, 4);
+  if (rest == "GetDevice") return out(0, device_, 4);
+  if (rest == "DeviceGetStreamPriorityRange") return out(0, 0, 4) && out(1, static_cast<Word>(-5), 4);
+  if (rest == "MemGetInfo") return out(0, Word{64} << 30U, 8) && out(1, Word{80} << 30U, 8);
+  if (rest == "DeviceGetAttribute") return out(0, 64, 4);
+  if (rest == "DeviceCanAccessPeer") return out(0, 1, 4);
+  if (rest == "DriverGetVersion" || rest == "RuntimeGetVersion") return out(0, 13000, 4);
+  if (rest == "HostGetDevicePointer") return out(0, arguments.word(1), 8);
+  if (rest.starts_with("OccupancyMaxActiveBlocks")) return out(0, 2, 4);
+  if (rest == "EventElapsedTime") return out(0, 0x3f800000, 4);
+  if (rest.starts_with("GetErrorString") || rest.starts_with("GetErrorName")) {
+    if (result == nullptr) return true;
+    const Word text = reinterpret_cast<Word>(machine.memory().heap(16));
+    std::memcpy(result, &text, sizeof text);
+    return true;
+  }
+  if (rest.starts_with("GetDeviceProperties")) {
+    // A name, and then numbers of which none is 0.
+    const Word at = arguments.word(0);
+    if (!machine.writes(at, 700)) return true;
+    auto* const numbers = reinterpret_cast<std::uint32_t*>(at);
+    for (std::size_t i = 72; i < 175; ++i) numbers[i] = 64;
+    return true;
+  }
+  return false;
+}
+
+Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& arguments, Byte*) {
+  const api::Effect& effect = model.effect;
+  const auto argument = [&](int position) { return position >= 0 ? arguments.word(static_cast<std::size_t>(position)) : Word{0}; };
+  const auto number = [&](int position) { return position >= 0 ? Word{arguments.word32(static_cast<std::size_t>(position))} : Word{0}; };
+  const ordering::Call call = now(machine, model.name);
+  const ordering::ContextId context = context_of(device_);
+  const Word handle = argument(effect.stream);
+  const ordering::Form form = effect.form == api::CallForm::Synchronous ? ordering::Form::Synchronous : ordering::Form::Asynchronous;
+  const auto handle_out = [&] {
+    const Word made = reinterpret_cast<Word>(machine.memory().heap(64));
+    put(machine, argument(effect.object), made);
+    return made;
+  };
+  switch (effect.kind) {
+    case EffectKind::StreamCreate: {
+      const bool apart = model.stream_kind ? *model.stream_kind == ordering::StreamKind::NonBlocking : (number(effect.flags) & 1) != 0;
+      const ordering::StreamId made = model_.create_stream(context, apart ? ordering::StreamKind::NonBlocking : ordering::StreamKind::Blocking);
+      streams_[handle_out()] = made;
+      stream_sites_[made] = call.site;
+      return Outcome::Done;
+    }
+    case EffectKind::StreamDestroy:
+      if (const auto known = streams_.find(argument(effect.object)); known != streams_.end()) {
+        model_.destroy_stream(known->second);
+        streams_.erase(known);
+      }
+      return Outcome::Done;
+    case EffectKind::EventCreate: {
+      const ordering::EventId made = model_.create_event();
+      events_[handle_out()] = made;
+      event_sites_[made] = call.site;
+      return Outcome::Done;
+    }
+    case EffectKind::EventDestroy:
+      if (const auto known = events_.find(argument(effect.object)); known != events_.end()) {
+        model_.destroy_event(known->second);
+        events_.erase(known);
+      }
+      return Outcome::Done;
+    case EffectKind::EventRecord: {
+      const Word recorded = argument(effect.event);
+      if (const auto captured = capturing_.find(handle); captured != capturing_.end()) capture_events_[recorded] = captured->second;
+      enqueue(handle, [this, call, recorded](ordering::StreamId stream) { model_.record_event(call, stream, event(recorded)); });
+      return Outcome::Done;
+    }
+    case EffectKind::EventWait: {
+      const Word waited = argument(effect.event);
+      if (const auto captured = capture_events_.find(waited); captured != capture_events_.end() && graphs_.contains(captured->second))
+        capturing_.try_emplace(handle, captured->second);
+      enqueue(handle, [this, call, waited](ordering::StreamId stream) { model_.wait_event(call, stream, event(waited)); });
+      return Outcome::Done;
+    }
+    case EffectKind::SyncStream:
+      model_.sync_stream(call, stream(handle));
+      finish();
+      return Outcome::Done;
+    case EffectKind::SyncEvent:
+      model_.sync_event(call, event(argument(effect.event)));
+      finish();
+      return Outcome::Done;
+    case EffectKind::SyncContext:
+      model_.sync_context(call, context);
+      finish();
+      return Outcome::Done;
+    case EffectKind::QueryStream:
+      model_.query_stream_succeeded(call, stream(handle));
+      return Outcome::Done;
+    case EffectKind::QueryEvent:
+      model_.query_event_succeeded(call, event(argument(effect.event)));
+      return Outcome::Done;
+    case EffectKind::Copy: {
+      Word dst = argument(effect.dst), src = argument(effect.src);
+      const Word bytes = argument(effect.bytes);
+      if (model.symbol_argument >= 0) {
+        Word& side = model.symbol_argument == effect.dst ? dst : src;
+        side = shadowed(machine, side) + argument(model.offset_argument);
+      }
+      enqueue(handle, [this, call, dst, src, bytes, form](ordering::StreamId stream) {
+        model_.copy(call, stream, linear(dst, bytes), linear(src, bytes), form);
+        finish();
+      });
+      return Outcome::Done;
+    }
+    case EffectKind::Copy2D: {
+      if (effect.dst < 0 || effect.src < 0) break;
+      const Word dst = argument(effect.dst), src = argument(effect.src);
+      const Word width = argument(effect.src + 2), height = argument(effect.src + 3);
+      const Footprint to{.base = dst, .width = width, .pitch = argument(effect.dst + 1), .rows = height, .slices = 1, .slice_pitch = 0};
+      const Footprint from{.base = src, .width = width, .pitch = argument(effect.src + 1), .rows = height, .slices = 1, .slice_pitch = 0};
+      enqueue(handle, [this, call, to, from, form](ordering::StreamId stream) {
+        model_.copy(call, stream, to, from, form);
+        finish();
+      });
+      return Outcome::Done;
+    }
+    case EffectKind::Fill: {
+      const Word dst = argument(effect.dst), bytes = argument(effect.bytes) * effect.unit;
+      enqueue(handle, [this, call, dst, bytes, form](ordering::StreamId stream) {
+        model_.fill(call, stream, linear(dst, bytes), form);
+        finish();
+      });
+      return Outcome::Done;
+    }
+    case EffectKind::Alloc: {
+      const Word size = std::max<Word>(argument(effect.bytes), 1), at = machine.memory().device(size);
+      put(machine, argument(effect.object), at);
+      model_.allocate(call, {at, at + size}, MemoryKind::Device, context);
+      return Outcome::Done;
+    }
+    case EffectKind::AllocPitch: {
+      const Word width = argument(effect.pitch + 1), pitch = (width + 511) / 512 * 512, height = argument(effect.height);
+      const Word at = machine.memory().device(pitch * height);
+      put(machine, argument(effect.object), at);
+      put(machine, argument(effect.pitch), pitch);
+      model_.allocate(call, {at, at + std::max<Word>(pitch * height, 1)}, MemoryKind::Device, context);
+      return Outcome::Done;
+    }
+    case EffectKind::AllocHost:
+    case EffectKind::AllocManaged: {
+      const Word size = std::max<Word>(argument(effect.bytes), 1);
+      Byte* const at = machine.memory().pinned(size);
+      if (at == nullptr) return Outcome::Stop;
+      put(machine, argument(effect.object), reinterpret_cast<Word>(at));
+      model_.allocate(call, {reinterpret_cast<Word>(at), reinterpret_cast<Word>(at) + size},
+                      effect.kind == EffectKind::AllocHost ? MemoryKind::Pinned : MemoryKind::Managed, context);
+      return Outcome::Done;
+    }
+    case EffectKind::AllocAsync: {
+      const Word size = std::max<Word>(argument(effect.bytes), 1), at = machine.memory().device(size);
+      put(machine, argument(effect.object), at);
+      enqueue(handle, [this, call, at, size](ordering::StreamId stream) { model_.allocate_async(call, stream, {at, at + size}); });
+      return Outcome::Done;
+    }
+    case EffectKind::Free:
+    case EffectKind::FreeHost:
+      if (argument(effect.object) == 0) return Outcome::Done;
+      model_.free(call, context, argument(effect.object));
+      finish();
+      return Outcome::Done;
+    case EffectKind::FreeAsync: {
+      const Word at = argument(effect.object);
+      if (at != 0) enqueue(handle, [this, call, at](ordering::StreamId stream) { model_.free_async(call, stream, at); });
+      return Outcome::Done;
+    }
+    case EffectKind::Register:
+      machine.watch(argument(effect.object), argument(effect.bytes));
+      model_.allocate(call, {argument(effect.object), argument(effect.object) + argument(effect.bytes)}, MemoryKind::Registered, context);
+      return Outcome::Done;
+    case EffectKind::Unregister:
+      model_.free(call, context, argument(effect.object));
+      finish();
+      return Outcome::Done;
+    case EffectKind::HostFunction: {
+      enqueue(handle, [this, call](ordering::StreamId stream) { model_.host_function(call, stream); });
+      if (capturing_.contains(handle)) return Outcome::Done;
+      // cudaLaunchHostFunc(stream, function, data); cudaStreamAddCallback(stream, function, data, flags).
+      const bool callback = model.name.find("AddCallback") != std::string::npos;
+      in_host_function_ = machine.thread().frames.size();
+      if (callback) {
+        const Word given[] = {handle, 0, arguments.word(2)};
+        machine.call_next(arguments.word(1), given);
+      } else {
+        const Word given[] = {arguments.word(2)};
+        machine.call_next(arguments.word(1), given);
+      }
+      return Outcome::Done;
+    }
+    case EffectKind::StreamAction:
+      enqueue(handle, [this, call](ordering::StreamId stream) { model_.stream_action(call, stream); });
+      return Outcome::Done;
+    case EffectKind::StreamJoinsAll:
+      enqueue(handle, [this, call](ordering::StreamId stream) { model_.stream_joins_all(call, stream); });
+      return Outcome::Done;
+    case EffectKind::CaptureBegin: {
+      const Word graph = reinterpret_cast<Word>(machine.memory().heap(64));
+      graphs_[graph];
+      capturing_[handle] = graph;
+      return Outcome::Done;
+    }
+    case EffectKind::CaptureEnd: {
+      const auto captured = capturing_.find(handle);
+      if (captured == capturing_.end()) return Outcome::Done;
+      const Word graph = captured->second;
+      std::erase_if(capturing_, [graph](const auto& one) { return one.second == graph; });
+      std::erase_if(capture_events_, [graph](const auto& one) { return one.second == graph; });
+      put(machine, argument(effect.object), graph);
+      return Outcome::Done;
+    }
+    case EffectKind::GraphInstantiate: {
+      const Word made = handle_out();
+      graphs_[made] = graphs_[arguments.word(1)];
+      return Outcome::Done;
+    }
+    case EffectKind::GraphLaunch: {
+      const Word graph = argument(effect.object);
+      const ordering::StreamId in = stream(handle);
+      model_.graph_launch(call, in, graph);
+      for (const auto& [own, action] : graphs_[graph].work) action(in);
+      return Outcome::Done;
+    }
+    case EffectKind::GraphUpdate:
+      if (graphs_.contains(arguments.word(1))) graphs_[arguments.word(0)] = graphs_[arguments.word(1)];
+      return Outcome::Done;
+    case EffectKind::Pass:
+    case EffectKind::Share:
+    case EffectKind::GlobalLookup:
+    case EffectKind::FunctionLookup:
+    case EffectKind::PointerAttribute:
+    case EffectKind::Init:
+      return Outcome::Done;
+    default:
+      break;
+  }
+  may_wait(machine);  // what is not followed may make order
+  return Outcome::Done;
+}
+
+void Cuda::may_wait(Machine& machine) {
+  machine.event();
+  for (Word device = 0; device < 4; ++device) {
+    model_.sync_context(now(machine, "an unknown function"), context_of(device));
+    finish();
+  }
+}
+
+Outcome Cuda::call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result) {
+  std::string name = function.getName().str();
+  if (const auto taken = taken_.find(&function); taken != taken_.end()) {
+    machine.event();
+    library_work(machine, function, *taken->second, arguments);
+    return Outcome::Done;
+  }
+  if (launch(machine, name, arguments, result)) {
+    machine.event();
+    return Outcome::Done;
+  }
+  const bool cuda = name.starts_with("cuda") || name.starts_with("hip") || (name.starts_with("cu") && name.size() > 2 && std::isupper(static_cast<unsigned char>(name[2])) != 0);
+  if (cuda && property(machine, name, arguments, result)) return Outcome::Done;
+  if (name == "cudaSetDevice" || name == "hipSetDevice") {
+    device_ = arguments.word32(0);
+    return Outcome::Done;
+  }
+  const auto find = [&](const std::string& spelled) {
+    Callee callee;
+    callee.qualified = callee.name = spelled;
+    callee.arguments = static_cast<unsigned>(arguments.size());
+    return models_.find(callee);
+  };
+  const Model* model = find(name);
+  if (model != nullptr) machine.event();
+  for (const std::string_view ending : {"_v2", "_v3", "_v4", "_ptsz", "_ptds"})
+    if (model == nullptr && std::string_view(name).ends_with(ending)) model = find(name.substr(0, name.size() - ending.size()));
+  if (model == nullptr && !cuda) return Outcome::Unknown;
+  if (model == nullptr) {
+    may_wait(machine);
+    return Outcome::Done;
+  }
+  switch (model->action) {
+    case ActionKind::Effect:
+      return effect(machine, *model, arguments, result);
+    case ActionKind::SetHandleStream:
+      handle_streams_[arguments.word(0)] = arguments.word(1);
+      return Outcome::Done;
+    case ActionKind::LibraryWork:
+    case ActionKind::Communication:
+      library_work(machine, function, *model, arguments);
+      return Outcome::Done;
+    case ActionKind::Nothing:
+      if (model->makes_handle) put(machine, arguments.word(0), reinterpret_cast<Word>(machine.memory().heap(64)));
+      return Outcome::Done;
+    default:
+      return Outcome::Unknown;
+  }
+}
+
+}  // namespace streamsan::analyzer::interpreter

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Most of the C++ library is in its headers and is run as the program's own code. What is not is here, by symbol:
+// memory, text, threads, exceptions, and the parts of libstdc++'s containers that stand in its shared library. Input is
+// empty, output goes nowhere, and a function that is not known returns zeros.
+#include "analyzer/interpreter/library.h"
+
+#include <cmath>
+#include <cstring>
+
+
+#include "analyzer/interpreter/values.h"
+#include "llvm/IR/Function.h"
+
+namespace streamsan::analyzer::interpreter {
+Byte* Library::block(Machine& machine, std::size_t size, std::size_t alignment) {
+  Byte* const place = machine.memory().heap(size, alignment);
+  if (place == nullptr) {
+    machine.stop("no memory");
+    return nullptr;
+  }
+  blocks_[reinterpret_cast<Word>(place)] = size;
+  return place;
+}
+
+Outcome Library::allocate(Machine& machine, const Arguments& arguments, Byte* result) {
+  give(result, reinterpret_cast<Word>(block(machine, arguments.word(0), 16)));
+  return Outcome::Done;
+}
+Outcome Library::allocate_zeroed(Machine& machine, const Arguments& arguments, Byte* result) {
+  give(result, reinterpret_cast<Word>(block(machine, arguments.word(0) * arguments.word(1), 16)));
+  return Outcome::Done;
+}
+Outcome Library::map(Machine& machine, const Arguments& arguments, Byte* result) {
+  give(result, reinterpret_cast<Word>(block(machine, arguments.word(1), 4096)));
+  return Outcome::Done;
+}
+Outcome Library::allocate_aligned(Machine& machine, const Arguments& arguments, Byte* result) {
+  // aligned_alloc(alignment, size); operator new(size, alignment)
+  const Word a = arguments.word(0), b = arguments.word(1);
+  give(result, reinterpret_cast<Word>(block(machine, std::max(a, b), 256)));
+  return Outcome::Done;
+}
+Outcome Library::allocate_posix(Machine& machine, const Arguments& arguments, Byte* result) {
+  Byte* const place = block(machine, arguments.word(2), 4096);
+  if (place != nullptr && machine.writes(arguments.word(0), 8)) store_word(arguments.word(0), reinterpret_cast<Word>(place));
+  give32(result, 0);
+  return Outcome::Done;
+}
+Outcome Library::reallocate(Machine& machine, const Arguments& arguments, Byte* result) {
+  const Word old = arguments.word(0);
+  Byte* const place = block(machine, arguments.word(1), 16);
+  if (place == nullptr) return Outcome::Stop;
+  if (const auto known = blocks_.find(old); known != blocks_.end()) {
+    std::memcpy(place, reinterpret_cast<const void*>(old), std::min<std::size_t>(known->second, arguments.word(1)));
+    if (on_free) on_free(old, known->second);
+    blocks_.erase(known);
+  }
+  give(result, reinterpret_cast<Word>(place));
+  return Outcome::Done;
+}
+Outcome Library::release(Machine&, const Arguments& arguments, Byte*) {
+  if (const auto known = blocks_.find(arguments.word(0)); known != blocks_.end()) {
+    if (on_free) on_free(known->first, known->second);
+    blocks_.erase(known);
+  }
+  return Outcome::Done;
+}
+Outcome Library::copy(Machine& machine, const Arguments& arguments, Byte* result) {
+  const Word to = arguments.word(0), from = arguments.word(1), size = arguments.word(2);
+  if (size != 0 && machine.reads(from, size) && machine.writes(to, size))
+    std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), std::min<Word>(size, Memory::kMostAtOnce));
+  give(result, to);
+  return Outcome::Done;
+}
+Outcome Library::set(Machine& machine, const Arguments& arguments, Byte* result) {
+  const Word to = arguments.word(0), size = arguments.word(2);
+  if (size != 0 && machine.writes(to, size))
+    std::memset(reinterpret_cast<void*>(to), static_cast<int>(arguments.word32(1)), std::min<Word>(size, Memory::kMostAtOnce));
+  give(result, to);
+  return Outcome::Done;
+}
+Outcome Library::compare(Machine& machine, const Arguments& arguments, Byte* result) {
+  const Word a = arguments.word(0), b = arguments.word(1), size = arguments.word(2);
+  int differs = 0;
+  if (size != 0 && machine.reads(a, size) && machine.reads(b, size))
+    differs = std::memcmp(reinterpret_cast<const void*>(a), reinterpret_cast<const void*>(b), size);
+  give32(result, static_cast<std::uint32_t>(differs));
+  return Outcome::Done;
+}
+Outcome Library::find_byte(Machine& machine, const Arguments& arguments, Byte* result) {
+  const Word at = arguments.word(0), size = arguments.word(2);
+  Word found = 0;
+  if (size != 0 && machine.reads(at, size))
+    found = reinterpret_cast<Word>(std::memchr(reinterpret_cast<const void*>(at), static_cast<int>(arguments.word32(1)), size));
+  give(result, found);
+  return Outcome::Done;
+}
+Outcome Library::length(Machine& machine, const Arguments& arguments, Byte* result) {
+  std::string text;
+  if (!machine.reads_text(arguments.word(0), text)) return Outcome::Stop;
+  give(result, text.size());
+  return Outcome::Done;
+}
+Outcome Library::compare_text(Machine& machine, const Arguments& arguments, Byte* result) {
+  std::string a, b;
+  if (!machine.reads_text(arguments.word(0), a) || !machine.reads_text(arguments.word(1), b)) return Outcome::Stop;
+  if (arguments.size() > 2) {
+    a = a.substr(0, arguments.word(2));
+    b = b.substr(0, arguments.word(2));
+  }
+  give32(result, static_cast<std::uint32_t>(a.compare(b)));
+  return Outcome::Done;
+}
+Outcome Library::number(Machine& machine, const Arguments& arguments, Byte* result) {
+  std::string text;
+  if (!machine.reads_text(arguments.word(0), text)) return Outcome::Stop;
+  give(result, static_cast<Word>(std::strtoll(text.c_str(), nullptr, 10)));
+  return Outcome::Done;
+}
+Outcome Library::first(Machine&, const Arguments& arguments, Byte* result) {
+  give(result, arguments.word(0));
+  return Outcome::Done;
+}
+Outcome Library::nothing(Machine&, const Arguments&, Byte*) { return Outcome::Done; }
+Outcome Library::end(Machine&, const Arguments&, Byte*) { return Outcome::Stop; }
+
+// ---- what the compiler calls --------------------------------------------------------------------------------------------
+
+Outcome Library::guard(Machine& machine, const Arguments& arguments, Byte* result) {
+  if (!machine.reads(arguments.word(0), 1)) return Outcome::Stop;
+  give32(result, *reinterpret_cast<const Byte*>(arguments.word(0)) == 0 ? 1 : 0);
+  return Outcome::Done;
+}
+Outcome Library::guarded(Machine& machine, const Arguments& arguments, Byte*) {
+  if (machine.writes(arguments.word(0), 1)) *reinterpret_cast<Byte*>(arguments.word(0)) = 1;
+  return Outcome::Done;
+}
+Outcome Library::allocate_exception(Machine& machine, const Arguments& arguments, Byte* result) {
+  give(result, reinterpret_cast<Word>(machine.memory().heap(arguments.word(0) + 64)));
+  return Outcome::Done;
+}
+Outcome Library::throw_now(Machine& machine, const Arguments& arguments, Byte*) {
+  machine.throw_now(arguments.word(0), arguments.word(1));
+  return Outcome::Done;
+}
+Outcome Library::throw_again(Machine& machine, const Arguments&, Byte*) {
+  machine.rethrow();
+  return Outcome::Done;
+}
+Outcome Library::begin_catch(Machine& machine, const Arguments& arguments, Byte* result) {
+  machine.begin_catch(arguments.word(0));
+  give(result, arguments.word(0));
+  return Outcome::Done;
+}
+Outcome Library::end_catch(Machine& machine, const Arguments&, Byte*) {
+  machine.end_catch();
+  return Outcome::Done;
+}
+/// std::__throw_out_of_range() and the like.
+Outcome Library::throws(Machine& machine, const Arguments&, Byte*) {
+  machine.stop("an exception of the C++ library");
+  return Outcome::Stop;
+}
+Outcome Library::clock(Machine&, const Arguments&, Byte* result) {
+  give(result, time_ += 1000);
+  return Outcome::Done;
+}
+/// Something stands there afterwards.
+Outcome Library::print_into(Machine& machine, const Arguments& arguments, Byte* result) {
+  if (!machine.writes(arguments.word(0), 2)) return Outcome::Stop;
+  std::memcpy(reinterpret_cast<void*>(arguments.word(0)), "x", 2);
+  give32(result, 1);
+  return Outcome::Done;
+}
+Outcome Library::print_text(Machine& machine, const Arguments& arguments, Byte*) {
+  return machine.reads(arguments.word(0), 1) ? Outcome::Done : Outcome::Stop;
+}
+Outcome Library::write_out(Machine& machine, const Arguments& arguments, Byte* result) {
+  const Word size = arguments.word(1) * arguments.word(2);
+  if (size != 0 && !machine.reads(arguments.word(0), size)) return Outcome::Stop;
+  give(result, arguments.word(2));
+  return Outcome::Done;
+}
+Outcome Library::read_in(Machine& machine, const Arguments& arguments, Byte* result) {
+  const Word size = arguments.word(1) * arguments.word(2);
+  if (size != 0 && !machine.writes(arguments.word(0), size)) return Outcome::Stop;
+  give(result, arguments.word(2));
+  return Outcome::Done;
+}
+Outcome Library::random(Machine&, const Arguments&, Byte* result) {
+  random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;
+  give32(result, static_cast<std::uint32_t>(random_ >> 33U));
+  return Outcome::Done;
+}
+
+bool Library::mathematics(const llvm::Function& function, const Arguments& arguments, Byte* result) {
+  llvm::Type* const type = function.getReturnType();
+  const bool longer = type->isX86_FP80Ty();
+  if (result == nullptr || !(type->isDoubleTy() || type->isFloatTy() || longer) || function.arg_size() == 0) return false;
+  for (const llvm::Argument& argument : function.args())
+    if (argument.getType() != type) return false;
+  const auto value = [&](std::size_t i) {
+    float narrow = 0;
+    double wide = 0;
+    if (type->isFloatTy()) {
+      std::memcpy(&narrow, arguments.values[i], sizeof narrow);
+      return static_cast<double>(narrow);
+    }
+    if (longer) {
+      long double widest = 0;
+      std::memcpy(&widest, arguments.values[i], 10);
+      return static_cast<double>(widest);
+    }
+    std::memcpy(&wide, arguments.values[i], sizeof wide);
+    return wide;
+  };
+  using One = double (*)(double);
+  using Two = double (*)(double, double);
+  static const std::unordered_map<std::string_view, One> kOne = {
+      {"sqrt", std::sqrt}, {"sin", std::sin},   {"cos", std::cos},     {"tan", std::tan},     {"exp", std::exp},   {"log", std::log},
+      {"log2", std::log2}, {"exp2", std::exp2}, {"log10", std::log10}, {"floor", std::floor}, {"ceil", std::ceil}, {"fabs", std::fabs},
+      {"tanh", std::tanh}, {"sinh", std::sinh}, {"cosh", std::cosh},   {"asin", std::asin},   {"acos", std::acos}, {"atan", std::atan},
+      {"round", std::round}, {"trunc", std::trunc}, {"cbrt", std::cbrt}, {"erf", std::erf}, {"log1p", std::log1p}, {"expm1", std::expm1}};
+  static const std::unordered_map<std::string_view, Two> kTwo = {
+      {"pow", std::pow}, {"fmod", std::fmod}, {"atan2", std::atan2}, {"fmax", std::fmax}, {"fmin", std::fmin}, {"hypot", std::hypot}};
+  std::string_view name(function.getName().data(), function.getName().size());
+  if ((type->isFloatTy() && name.ends_with('f')) || (longer && name.ends_with('l'))) name.remove_suffix(1);
+  double answer = 0;
+  if (const auto one = kOne.find(name); one != kOne.end() && arguments.size() == 1) {
+    answer = one->second(value(0));
+  } else if (const auto two = kTwo.find(name); two != kTwo.end() && arguments.size() == 2) {
+    answer = two->second(value(0), value(1));
+  } else {
+    return false;
+  }
+  if (type->isFloatTy()) {
+    const auto narrow = static_cast<float>(answer);
+    std::memcpy(result, &narrow, sizeof narrow);
+  } else if (longer) {
+    const auto widest = static_cast<long double>(answer);
+    std::memcpy(result, &widest, 10);
+  } else {
+    std::memcpy(result, &answer, sizeof answer);
+  }
+  return true;
+}
+
+const std::unordered_map<std::string_view, Library::Function>& Library::functions() {
+  using L = Library;
+  static const std::unordered_map<std::string_view, Function> kFunctions = {
+      {"malloc", &L::allocate},
+      {"_Znwm", &L::allocate},
+      {"_Znam", &L::allocate},
+      {"_ZnwmRKSt9nothrow_t", &L::allocate},
+      {"_ZnamRKSt9nothrow_t", &L::allocate},
+      {"calloc", &L::allocate_zeroed},
+      {"aligned_alloc", &L::allocate_aligned},
+      {"_ZnwmSt11align_val_t", &L::allocate_aligned},
+      {"_ZnamSt11align_val_t", &L::allocate_aligned},
+      {"mmap", &L::map},
+      {"posix_memalign", &L::allocate_posix},
+      {"realloc", &L::reallocate},
+      {"free", &L::release},
+      {"_ZdlPv", &L::release},
+      {"_ZdaPv", &L::release},
+      {"_ZdlPvm", &L::release},
+      {"_ZdaPvm", &L::release},
+      {"_ZdlPvSt11align_val_t", &L::release},
+      {"_ZdlPvmSt11align_val_t", &L::release},
+      {"memcpy", &L::copy},
+      {"memmove", &L::copy},
+      {"memset", &L::set},
+      {"memcmp", &L::compare},
+      {"bcmp", &L::compare},
+      {"memchr", &L::find_byte},
+      {"strlen", &L::length},
+      {"strcmp", &L::compare_text},
+      {"strncmp", &L::compare_text},
+      {"atoi", &L::number},
+      {"atol", &L::number},
+      {"atoll", &L::number},
+      {"strtol", &L::number},
+      {"strtoul", &L::number},
+      {"exit", &L::end},
+      {"_exit", &L::end},
+      {"_Exit", &L::end},
+      {"quick_exit", &L::end},
+      {"abort", &L::end},
+      {"_ZSt9terminatev", &L::end},
+      {"__assert_fail", &L::end},
+      {"__cxa_pure_virtual", &L::end},
+      {"__clang_call_terminate", &L::end},
+      {"sched_yield", &L::yield},
+      {"usleep", &L::yield},
+      {"nanosleep", &L::yield},
+      {"clock_nanosleep", &L::yield},
+      {"sleep", &L::yield},
+      {"_ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_untilEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE", &L::yield},
+      {"syscall", &L::yield},
+      {"pthread_mutex_lock", &L::lock},
+      {"pthread_mutex_trylock", &L::lock},
+      {"pthread_rwlock_wrlock", &L::lock},
+      {"pthread_rwlock_rdlock", &L::nothing},
+      {"pthread_mutex_unlock", &L::unlock},
+      {"pthread_rwlock_unlock", &L::unlock},
+      {"_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE", &L::wait},
+      {"_ZNSt18condition_variableC1Ev", &L::nothing},
+      {"_ZNSt18condition_variableD1Ev", &L::nothing},
+      {"_ZNSt18condition_variable10notify_oneEv", &L::nothing},
+      {"_ZNSt18condition_variable10notify_allEv", &L::nothing},
+      {"_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE", &L::start_thread},
+      {"_ZNSt6thread4joinEv", &L::join_thread},
+      {"_ZNSt6thread6detachEv", &L::detach_thread},
+      {"_ZNSt6thread20hardware_concurrencyEv", &L::thread_count},
+      {"pthread_once", &L::once},
+      {"__cxa_guard_acquire", &L::guard},
+      {"__cxa_guard_release", &L::guarded},
+      {"__cxa_guard_abort", &L::nothing},
+      {"__cxa_atexit", &L::nothing},
+      {"__cxa_thread_atexit", &L::nothing},
+      {"__cxa_allocate_exception", &L::allocate_exception},
+      {"__cxa_free_exception", &L::nothing},
+      {"__cxa_throw", &L::throw_now},
+      {"__cxa_rethrow", &L::throw_again},
+      {"__cxa_begin_catch", &L::begin_catch},
+      {"__cxa_end_catch", &L::end_catch},
+      {"clock", &L::clock},
+      {"time", &L::clock},
+      {"_ZNSt6chrono3_V212steady_clock3nowEv", &L::clock},
+      {"_ZNSt6chrono3_V212system_clock3nowEv", &L::clock},
+      {"snprintf", &L::print_into},
+      {"vsnprintf", &L::print_into},
+      {"sprintf", &L::print_into},
+      {"puts", &L::print_text},
+      {"fputs", &L::print_text},
+      {"fwrite", &L::write_out},
+      {"fread", &L::read_in},
+      {"rand", &L::random},
+      {"random", &L::random},
+      {"_ZNSt13random_device9_M_getvalEv", &L::random},
+      {"_ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_", &L::tree_insert},
+      {"_ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_", &L::tree_erase},
+      {"_ZSt18_Rb_tree_incrementPSt18_Rb_tree_node_base", &L::tree_next},
+      {"_ZSt18_Rb_tree_incrementPKSt18_Rb_tree_node_base", &L::tree_next},
+      {"_ZSt18_Rb_tree_decrementPSt18_Rb_tree_node_base", &L::tree_previous},
+      {"_ZSt18_Rb_tree_decrementPKSt18_Rb_tree_node_base", &L::tree_previous},
+      {"_ZNSt8__detail15_List_node_base7_M_hookEPS0_", &L::list_hook},
+      {"_ZNSt8__detail15_List_node_base9_M_unhookEv", &L::list_unhook},
+      {"_ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_", &L::list_transfer},
+      {"_ZNKSt8__detail20_Prime_rehash_policy11_M_next_bktEm", &L::next_buckets},
+      {"_ZNKSt8__detail20_Prime_rehash_policy14_M_need_rehashEmmm", &L::needs_rehash},
+      {"_ZSt11_Hash_bytesPKvmm", &L::hash},
+  };
+  return kFunctions;
+}
+
+Outcome Library::call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result,
+                      std::size_t) {
+  const std::string_view name(function.getName().data(), function.getName().size());
+  if (const auto known = functions().find(name); known != functions().end()) return (this->*known->second)(machine, arguments, result);
+  if (mathematics(function, arguments, result)) return Outcome::Done;
+  if (const Outcome outcome = call_text(machine, name, arguments, result); outcome != Outcome::Unknown) return outcome;
+  if (name.starts_with("_ZSt") && name.find("__throw_") != std::string_view::npos) return throws(machine, arguments, result);
+  // A stream of the C++ library, for the next <<.
+  if (name.starts_with("_ZStls") || name.starts_with("_ZNSolsE") || name.starts_with("_ZNSo")) return first(machine, arguments, result);
+  return Outcome::Unknown;
+}
+
+}  // namespace streamsan::analyzer::interpreter

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Threads, locks and conditions. A thread that waits gives its turn to the others, and asks again.
+#include "analyzer/interpreter/library.h"
+#include "analyzer/interpreter/values.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/Module.h"
+
+namespace streamsan::analyzer::interpreter {
+
+Outcome Library::yield(Machine& machine, const Arguments&, Byte*) {
+  // Once, then it goes on.
+  const Word call = reinterpret_cast<Word>(machine.thread().frames.back().at);
+  bool& waited = waits_[{machine.thread().number, call}];
+  waited = !waited;
+  return waited ? Outcome::Again : Outcome::Done;
+}
+Outcome Library::lock(Machine& machine, const Arguments& arguments, Byte* result) {
+  const auto [holder, fresh] = locks_.try_emplace(arguments.word(0), machine.thread().number);
+  if (!fresh && holder->second != machine.thread().number) return Outcome::Again;
+  give32(result, 0);
+  return Outcome::Done;
+}
+Outcome Library::unlock(Machine&, const Arguments& arguments, Byte* result) {
+  locks_.erase(arguments.word(0));
+  give32(result, 0);
+  return Outcome::Done;
+}
+/// condition_variable::wait(unique_lock&): the lock goes, the others have their turn, the lock comes back.
+Outcome Library::wait(Machine& machine, const Arguments& arguments, Byte*) {
+  const Word lock = arguments.word(1);
+  if (!machine.reads(lock, 8)) return Outcome::Stop;
+  const Word mutex = load_word(lock);
+  const Word call = reinterpret_cast<Word>(machine.thread().frames.back().at);
+  bool& waited = waits_[{machine.thread().number, call}];
+  if (!waited) {
+    waited = true;
+    locks_.erase(mutex);
+    return Outcome::Again;
+  }
+  if (const auto holder = locks_.find(mutex); holder != locks_.end() && holder->second != machine.thread().number)
+    return Outcome::Again;
+  locks_[mutex] = machine.thread().number;
+  waited = false;
+  return Outcome::Done;
+}
+Outcome Library::start_thread(Machine& machine, const Arguments& arguments, Byte*) {
+  const Word object = arguments.word(0), owner = arguments.word(1);
+  if (!machine.writes(object, 8) || !machine.writes(owner, 8)) return Outcome::Stop;
+  const Word state = load_word(owner);
+  store_word(owner, 0);
+  if (!machine.reads(state, 8) || !machine.reads(load_word(state), 24)) return Outcome::Stop;
+  const Word run = load_word(load_word(state) + 16);  // behind two destructors
+  const Word given[] = {state};
+  const std::size_t thread = machine.start_thread(run, given);
+  if (thread == 0) {
+    machine.stop("too many threads");
+    return Outcome::Stop;
+  }
+  store_word(object, thread);
+  return Outcome::Done;
+}
+Outcome Library::join_thread(Machine& machine, const Arguments& arguments, Byte*) {
+  const Word object = arguments.word(0);
+  if (!machine.reads(object, 8)) return Outcome::Stop;
+  if (!machine.has_ended(load_word(object))) return Outcome::Again;
+  store_word(object, 0);
+  return Outcome::Done;
+}
+Outcome Library::detach_thread(Machine& machine, const Arguments& arguments, Byte*) {
+  if (machine.writes(arguments.word(0), 8)) store_word(arguments.word(0), 0);
+  return Outcome::Done;
+}
+Outcome Library::thread_count(Machine&, const Arguments&, Byte* result) {
+  give32(result, 4);
+  return Outcome::Done;
+}
+Outcome Library::once(Machine& machine, const Arguments& arguments, Byte* result) {
+  give32(result, 0);
+  const Word flag = arguments.word(0);
+  if (!machine.writes(flag, 4)) return Outcome::Stop;
+  Byte* const place = reinterpret_cast<Byte*>(flag);
+  if (*place != 0) return Outcome::Done;
+  *place = 1;
+  const llvm::Function* function = machine.image().function_at(arguments.word(1));
+  Word target = arguments.word(1);
+  if (function != nullptr && function->getName() == "__once_proxy") {
+    const auto* stored = machine.module().getNamedValue("_ZSt11__once_call");
+    if (stored == nullptr) return Outcome::Stop;
+    target = load_word(machine.image().address_of(*stored));
+  }
+  if (!machine.call_next(target, {})) return Outcome::Stop;
+  return Outcome::Done;
+}
+
+}  // namespace streamsan::analyzer::interpreter

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A machine that runs LLVM IR, one instruction at a time, in memory of its own (memory.h). See machine.cpp.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "analyzer/interpreter/image.h"
+#include "analyzer/interpreter/memory.h"
+
+namespace llvm {
+class CallBase;
+class Function;
+class Instruction;
+class Module;
+}  // namespace llvm
+
+namespace streamsan::analyzer::interpreter {
+
+struct Code;
+struct Decoded;
+
+/// One call under way.
+struct Frame {
+  const Code* code = nullptr;
+  std::size_t next = 0;                        ///< instruction
+  Byte* slots = nullptr;                       ///< values of its instructions
+  const llvm::CallBase* call = nullptr;        ///< in the caller; nullptr: the machine itself called
+  const llvm::Instruction* at = nullptr;       ///< the instruction under way
+  /// Of a loop: since it was entered.
+  struct Rounds {
+    std::uint64_t steps = 0;   ///< the machine's, then
+    std::uint64_t events = 0;  ///< likewise
+    std::uint32_t count = 0;
+  };
+  std::vector<Rounds> loops;
+};
+
+struct Thread {
+  std::size_t number = 0;
+  std::vector<Frame> frames;
+  Byte* top = nullptr;  ///< of its stack
+  std::uint64_t yields = 0;  ///< since it did anything else
+  std::vector<Word> caught;
+  Word thrown = 0;
+};
+
+/// The arguments of a call to a function without a body.
+struct Arguments {
+  std::span<const Byte* const> values;
+  [[nodiscard]] std::size_t size() const { return values.size(); }
+  [[nodiscard]] Word word(std::size_t i) const;
+  [[nodiscard]] std::uint32_t word32(std::size_t i) const;
+};
+
+enum class Outcome : std::uint8_t {
+  Done,
+  Again,    ///< the thread waits: others first, then the same call once more
+  Unknown,  ///< the function is not known here
+  Stop,     ///< the program ends
+};
+
+class Machine;
+
+/// Functions without a body, and what is done to memory that the host shares.
+class World {
+ public:
+  virtual ~World() = default;
+  virtual Outcome call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result,
+                       std::size_t result_size) = 0;
+  /// A function with a body, which is called instead of it. Asked once of each.
+  virtual bool takes(const llvm::Function& function) = 0;
+  /// The host touches memory of CUDA's.
+  virtual void touch(Machine& machine, Word address, std::size_t size, bool write) = 0;
+};
+
+class Machine {
+ public:
+  Machine(const llvm::Module& module, World& world, std::uint64_t most_steps);
+  ~Machine();
+
+  /// Static initialisers, then the function, with zeros for arguments, then all threads to their end.
+  void run(const llvm::Function& function);
+
+  Memory& memory() { return memory_; }
+  [[nodiscard]] const llvm::Module& module() const { return module_; }
+  [[nodiscard]] const Thread& thread() const { return *thread_; }
+  /// Something has happened that a loop that only computes does not do: it is not cut short as one of those.
+  void event() { ++events_; }
+  [[nodiscard]] std::uint64_t events() const { return events_; }
+  /// Loops with events in them were cut short.
+  [[nodiscard]] bool cut() const { return cut_; }
+  [[nodiscard]] std::uint64_t steps() const { return steps_; }
+  /// What the function returned, if that is an int.
+  [[nodiscard]] int result() const { return result_; }
+  /// Why it ended before its end; empty: it did not.
+  [[nodiscard]] const std::string& stopped() const { return stopped_; }
+  void stop(std::string why);
+
+  Image& image() { return image_; }
+  /// Called by the thread before it goes on. False: its code cannot be had.
+  bool call_next(Word function, std::span<const Word> arguments);
+  /// A new thread that calls the function; 0: no more can be had.
+  std::size_t start_thread(Word function, std::span<const Word> arguments);
+  [[nodiscard]] bool has_ended(std::size_t thread) const;
+
+  /// True: all of it is the program's; else it is stopped. Tells the world of memory that is shared.
+  /// `meant`: by a volatile or atomic access, which is how host and device signal to each other: the world hears nothing.
+  bool reads(Word address, std::size_t size, bool meant = false);
+  bool writes(Word address, std::size_t size, bool meant = false);
+  /// The world hears of the range, too; of all between the first such range and the last.
+  void watch(Word address, std::size_t size);
+  [[nodiscard]] bool reads_text(Word address, std::string& text);
+
+  /// Begins to unwind, from the present call. False: nobody catches.
+  void throw_now(Word object, Word type);
+  void begin_catch(Word object) { thread_->caught.push_back(object); }
+  void end_catch() {
+    if (!thread_->caught.empty()) thread_->caught.pop_back();
+  }
+  void rethrow();
+
+ private:
+  const Code* code_of(const llvm::Function& function);
+  bool enter(const llvm::Function& function, std::span<const Byte* const> arguments, const llvm::CallBase* call);
+  void leave(const Byte* result);
+  void step();
+  void call(const Decoded& decoded, Frame& frame);
+  void go(Frame& frame, const Decoded& decoded, std::size_t way);
+  [[nodiscard]] bool is_enough(const Frame& frame, std::uint32_t loop) const;
+  void unwind();
+  void intrinsic(const llvm::Function& function, const Decoded& decoded, Frame& frame);
+  int selector(Word type);
+  bool catches(Word thrown, Word wanted);
+
+  const llvm::Module& module_;
+  World& world_;
+  Memory memory_;
+  Image image_;
+  std::uint64_t most_steps_;
+  std::uint64_t steps_ = 0;
+  std::uint64_t events_ = 0;
+  bool cut_ = false;
+  Word watched_ = 0;
+  Word watched_size_ = 0;
+  std::string stopped_;
+  int result_ = 0;
+  std::vector<std::unique_ptr<Thread>> threads_;
+  Thread* thread_ = nullptr;
+  bool yielded_ = false;
+  std::unordered_map<const llvm::Function*, std::unique_ptr<Code>> code_;
+  std::map<Word, int> selectors_;
+  std::map<Word, Word> type_of_;  ///< by exception object
+};
+
+}  // namespace streamsan::analyzer::interpreter

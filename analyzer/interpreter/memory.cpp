@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reserving and handing out; see memory.h.
+#include "analyzer/interpreter/memory.h"
+
+#include <sys/mman.h>
+
+namespace streamsan::analyzer::interpreter {
+
+Memory::Memory() {
+  size_ = kStack * kMostThreads + kHeap + kPinned;
+  void* const got = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (got == MAP_FAILED) {
+    size_ = 0;
+    return;
+  }
+  begin_ = static_cast<Byte*>(got);
+  heap_ = begin_ + kStack * kMostThreads;
+  heap_end_ = heap_ + kHeap;
+  pinned_ = next_pinned_ = heap_end_;
+}
+
+Memory::~Memory() {
+  if (begin_ != nullptr) ::munmap(begin_, size_);
+}
+
+Byte* Memory::heap(std::size_t size, std::size_t alignment) {
+  const Word begin = (reinterpret_cast<Word>(heap_) + alignment - 1) & ~Word{alignment - 1};
+  const Word end = reinterpret_cast<Word>(heap_end_);
+  // A byte apart: the end of one block is not the begin of the next.
+  if (begin > end || size + 1 > end - begin) return nullptr;
+  heap_ = reinterpret_cast<Byte*>(begin) + size + 1;
+  return reinterpret_cast<Byte*>(begin);
+}
+
+Byte* Memory::pinned(std::size_t size) {
+  constexpr std::size_t kPage = 4096;
+  const std::size_t whole = (size + kPage) / kPage * kPage;
+  if (whole > static_cast<std::size_t>(pinned_ + kPinned - next_pinned_)) return nullptr;
+  Byte* const result = next_pinned_;
+  next_pinned_ += whole;
+  return result;
+}
+
+Word Memory::device(std::size_t size) {
+  constexpr std::size_t kUnit = 512;
+  const Word result = next_device_;
+  next_device_ += (size + kUnit) / kUnit * kUnit;
+  return result;
+}
+
+}  // namespace streamsan::analyzer::interpreter

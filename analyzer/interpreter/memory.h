@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The memory of an interpreted program: one range of this process's addresses, which nothing else uses. Each access is
+// compared with its ends, so that no program, however wrong, touches what is the analyzer's.
+//
+//   | stack of each thread ... | heap, variables | host memory of CUDA |        device memory: addresses alone
+//
+// Memory is zeroed and never used twice: what a program reads of freed memory is what it was.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace streamsan::analyzer::interpreter {
+
+using Byte = std::uint8_t;
+using Word = std::uint64_t;
+
+class Memory {
+ public:
+  static constexpr std::size_t kStack = std::size_t{8} << 20U;  ///< of a thread
+  static constexpr std::size_t kMostThreads = 64;
+  static constexpr std::size_t kHeap = std::size_t{64} << 30U;  ///< addresses; what is touched is what costs
+  static constexpr std::size_t kPinned = std::size_t{16} << 30U;
+  /// Of what a program fills or copies in one call, so much is; the rest of it keeps its zeros, and costs nothing.
+  static constexpr std::size_t kMostAtOnce = std::size_t{64} << 20U;
+  static constexpr Word kDevice = Word{0x7e} << 40U;
+
+  Memory();
+  ~Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  /// False: no memory could be had.
+  [[nodiscard]] bool usable() const { return begin_ != nullptr; }
+  [[nodiscard]] bool contains(Word address, std::size_t size) const {
+    const Word offset = address - reinterpret_cast<Word>(begin_);
+    return offset < size_ && size <= size_ - offset;
+  }
+  [[nodiscard]] bool is_pinned(Word address) const { return address - reinterpret_cast<Word>(pinned_) < kPinned; }
+  static bool is_device(Word address) { return address - kDevice < (Word{1} << 40U); }
+
+  Byte* stack(std::size_t thread) { return begin_ + thread * kStack; }
+  /// nullptr: there is no more.
+  Byte* heap(std::size_t size, std::size_t alignment = 16);
+  Byte* pinned(std::size_t size);
+  Word device(std::size_t size);
+
+ private:
+  Byte* begin_ = nullptr;
+  std::size_t size_ = 0;
+  Byte* heap_ = nullptr;
+  Byte* heap_end_ = nullptr;
+  Byte* pinned_ = nullptr;
+  Byte* next_pinned_ = nullptr;
+  Word next_device_ = kDevice + (Word{1} << 20U);
+};
+
+}  // namespace streamsan::analyzer::interpreter

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Clang's code generator is fed by the parser, declaration by declaration. Here the whole AST is there already, so what
+// the parser would have announced is looked for in it: namespaces bring what they contain themselves, but not what was
+// made of templates, nor which classes have their virtual table in this file.
+#include "analyzer/interpreter/module.h"
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclGroup.h"
+#include "clang/AST/DeclTemplate.h"
+#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/Basic/CodeGenOptions.h"
+#include "clang/Basic/Diagnostic.h"
+#include "clang/Basic/SourceManager.h"
+#include "clang/CodeGen/ModuleBuilder.h"
+#include "clang/Lex/HeaderSearchOptions.h"
+#include "clang/Lex/PreprocessorOptions.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/VirtualFileSystem.h"
+
+namespace streamsan::analyzer {
+namespace {
+
+/// Announces what templates were made into, and classes with a virtual table.
+class Announcer : public clang::RecursiveASTVisitor<Announcer> {
+ public:
+  explicit Announcer(clang::CodeGenerator& generator) : generator_(generator) {}
+
+  // Clang's names.
+  static bool shouldVisitTemplateInstantiations() { return true; }  // NOLINT(readability-identifier-naming)
+  static bool shouldVisitImplicitCode() { return false; }           // NOLINT(readability-identifier-naming)
+  static bool TraverseStmt(clang::Stmt*) { return true; }
+
+  bool VisitFunctionDecl(clang::FunctionDecl* function) {
+    if (function->getTemplateSpecializationKind() == clang::TSK_Undeclared || function->isDependentContext()) return true;
+    if (!function->doesThisDeclarationHaveABody()) return true;
+    announce(function);
+    return true;
+  }
+  bool VisitClassTemplateSpecializationDecl(clang::ClassTemplateSpecializationDecl* made) {
+    if (!made->isDependentContext() && made->isCompleteDefinition() &&
+        !llvm::isa<clang::ClassTemplatePartialSpecializationDecl>(made))
+      announce(made);
+    return true;
+  }
+  bool VisitVarDecl(clang::VarDecl* variable) {
+    if (variable->isStaticDataMember() && variable->getTemplateSpecializationKind() != clang::TSK_Undeclared &&
+        !variable->getDeclContext()->isDependentContext() && variable->isThisDeclarationADefinition())
+      announce(variable);
+    return true;
+  }
+  bool VisitCXXRecordDecl(clang::CXXRecordDecl* record) {
+    if (!record->isThisDeclarationADefinition() || record->isDependentContext() || !record->isDynamicClass()) return true;
+    const clang::CXXMethodDecl* key = record->getASTContext().getCurrentKeyFunction(record);
+    if (key != nullptr && key->hasBody()) generator_.HandleVTable(record);
+    return true;
+  }
+
+ private:
+  void announce(clang::Decl* declaration) { generator_.HandleTopLevelDecl(clang::DeclGroupRef(declaration)); }
+  clang::CodeGenerator& generator_;
+};
+
+}  // namespace
+
+HostModule::HostModule(clang::ASTContext& context) : llvm_(std::make_unique<llvm::LLVMContext>()) {
+  static clang::HeaderSearchOptions headers;
+  static clang::PreprocessorOptions preprocessor;
+  static clang::CodeGenOptions options;
+  options.setDebugInfo(llvm::codegenoptions::DebugLineTablesOnly);
+  options.DebugColumnInfo = true;
+  options.OptimizationLevel = 1;  // or bodies that another file has, too, are left out
+  // What it has to say of code that it does not support is nobody's business.
+  diagnostics_ = std::make_unique<clang::DiagnosticsEngine>(context.getDiagnostics().getDiagnosticIDs(),
+                                                            context.getDiagnostics().getDiagnosticOptions(),
+                                                            new clang::IgnoringDiagConsumer);
+  diagnostics_->setSourceManager(&context.getSourceManager());
+  generator_.reset(clang::CreateLLVMCodeGen(*diagnostics_, "host",
+                                            llvm::vfs::getRealFileSystem(), headers, preprocessor, options, *llvm_)
+                       .release());
+  generator_->Initialize(context);
+  for (clang::Decl* declaration : context.getTranslationUnitDecl()->decls())
+    generator_->HandleTopLevelDecl(clang::DeclGroupRef(declaration));
+  Announcer(*generator_).TraverseDecl(context.getTranslationUnitDecl());
+  generator_->HandleTranslationUnit(context);
+  module_ = generator_->GetModule();
+}
+
+HostModule::~HostModule() = default;
+
+const clang::Decl* HostModule::declaration(const std::string& symbol) const {
+  return generator_->GetDeclForMangledName(symbol);
+}
+
+}  // namespace streamsan::analyzer
