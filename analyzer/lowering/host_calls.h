@@ -26,6 +26,7 @@ class ModelledCalls;
 class Optionals;
 class Places;
 class StandardLibrary;
+class Tasks;
 class Tensors;
 class Touches;
 class Tuples;
@@ -76,6 +77,7 @@ class Calls {
   Optionals& optionals_;
   Maps& maps_;
   CallbackCalls& callbacks_;
+  Tasks& tasks_;
 };
 
 }  // namespace streamsan::analyzer::host

@@ -29,6 +29,7 @@
 #include "analyzer/lowering/host_sequences.h"
 #include "analyzer/lowering/host_source.h"
 #include "analyzer/lowering/host_standard.h"
+#include "analyzer/lowering/host_tasks.h"
 #include "analyzer/lowering/host_tensors.h"
 #include "analyzer/lowering/host_touches.h"
 #include "analyzer/lowering/host_trim.h"
@@ -49,9 +50,10 @@ struct Collaborators {
       : scan(definition),
         out(unit, definition, scan),
         numbers(unit, out.function()),
-        parts{unit,     definition, scan,      out,    numbers,   places,   values,    assignments, touches,
-              ends,     lifetimes,  arguments, calls,  standard,  modelled, effects,   launches,    libraries,
-              messages, containers, tensors,   tuples, optionals, maps,     callbacks, pools,       sequences},
+        parts{unit,        definition, scan,     out,       numbers,   places,     values,
+              assignments, touches,    ends,     lifetimes, arguments, calls,      standard,
+              modelled,    effects,    launches, libraries, messages,  containers, tensors,
+              tuples,      optionals,  maps,     callbacks, pools,     sequences,  tasks},
         places(parts),
         values(parts),
         assignments(parts),
@@ -74,6 +76,7 @@ struct Collaborators {
         callbacks(parts),
         pools(parts),
         sequences(parts),
+        tasks(parts),
         walk(parts) {}
 
   Scan scan;
@@ -102,6 +105,7 @@ struct Collaborators {
   CallbackCalls callbacks;
   Pools pools;
   Sequences sequences;
+  Tasks tasks;
   Walk walk;
 };
 

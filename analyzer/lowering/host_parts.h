@@ -30,6 +30,7 @@ class Places;
 class Pools;
 class Sequences;
 class StandardLibrary;
+class Tasks;
 class Tensors;
 class Touches;
 class Tuples;
@@ -65,6 +66,7 @@ struct Parts {
   CallbackCalls& callbacks;
   Pools& pools;
   Sequences& sequences;
+  Tasks& tasks;
 };
 
 }  // namespace streamsan::analyzer::host
