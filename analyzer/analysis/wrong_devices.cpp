@@ -259,8 +259,7 @@ class Records {
   /// An element is named by a number of which nothing is known: that may be how the right one is picked.
   [[nodiscard]] bool is_picked(PlaceId place) const {
     for (; place != ir::kNoPlace; place = function_[place].base)
-      if (function_[place].kind == Place::Kind::Index &&
-          number(function_[place].index).kind == Device::Kind::Unknown)
+      if (function_[place].kind == Place::Kind::Index && number(function_[place].index).kind == Device::Kind::Unknown)
         return true;
     return false;
   }
