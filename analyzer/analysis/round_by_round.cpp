@@ -6,7 +6,9 @@
 // missing or superfluous may be so for the number of rounds that was supposed, a conflict that is there with two
 // elements is there. Where a number was supposed the finding is Likely and says so; and two rounds of one operation
 // are left out: that each has memory of its own may follow from what is computed of the counter. Records of one event
-// are none of these: they lose each other whatever the memory.
+// are none of these: they lose each other whatever the memory. Nor is the end of a tensor, which has no second operation;
+// but where the function keeps tensors alive (record_stream), it may do so under a condition that the loop's head asks
+// again, which is one of two ways here.
 #include "analyzer/analysis/round_by_round.h"
 
 #include <algorithm>
@@ -24,7 +26,7 @@ bool is_conflict(const Hazard& hazard) {
   if (hazard.level != Level::Definite && hazard.level != Level::Likely) return false;
   return hazard.check == Check::CrossStreamRace || hazard.check == Check::NonblockingVsDefault ||
          hazard.check == Check::HostReadBeforeDone || hazard.check == Check::HostWriteBeforeDone ||
-         hazard.check == Check::EventRerecord;
+         hazard.check == Check::EventRerecord || hazard.check == Check::MissingRecordStream;
 }
 
 auto place(const Where& where) {
@@ -46,8 +48,11 @@ void look_round_by_round(ir::WrittenOut written, const ir::Program& program, con
   Verdict more = analyze(written.function, program, options, &roles);
   verdict.steps += more.steps;
   if (!more.gave_up.empty()) return;
+  bool keeps = false;
+  for (const ir::Block& block : written.function.blocks)
+    for (const ir::Op& op : block.ops) keeps = keeps || op.kind == ir::OpKind::KeepAlive;
   for (Hazard& hazard : more.hazards) {
-    if (!is_conflict(hazard)) continue;
+    if (!is_conflict(hazard) || (keeps && hazard.check == Check::MissingRecordStream)) continue;
     const bool shown = std::ranges::any_of(
         verdict.hazards, [&](const Hazard& known) { return known.level != Level::Maybe && same_pair(hazard, known); });
     if (shown) continue;

@@ -17,6 +17,12 @@ void word_wait(Draft& draft) {
     draft.note_edge(name + " is recorded here");
     return draft.advise("record " + name + " in the stream whose work is to be waited for, after that work");
   }
+  if (hazard.which == CheckCase::FailingRecord) {
+    draft.say("the record of " + name + (waiter.empty() ? std::string() : " in " + waiter) +
+              " fails: " + hazard.detail + "; who waits for the event then waits for nothing");
+    draft.note_origin(hazard.event, "event");
+    return draft.advise("create an event for each device, and record that of the stream's device");
+  }
   if (hazard.which == CheckCase::Nowhere) {
     draft.say((waiter.empty() ? what(draft.later()) : waiter) + " waits for " + name +
               ", which nothing ever records: the wait does nothing");

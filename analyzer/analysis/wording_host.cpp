@@ -154,6 +154,8 @@ void words_of<Check::PrematureFree>(Draft& draft) {
     draft.note(draft.earlier().where, memory + " is freed here" + on_stream(draft.earlier().stream),
                lane(draft.earlier().stream));
     draft.note_origin(hazard.buffer, "");
+    if (draft.later().work == ir::Work::GraphLaunch)
+      return draft.advise("make the graph anew once its memory is freed, or keep the memory while it can be launched");
     draft.advise("free it after the last use, on " + its_stream(draft.later()) + " or on a stream that waits for it");
     return;
   }

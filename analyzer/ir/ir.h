@@ -101,7 +101,7 @@ struct Operand {
     DefaultStream,    ///< stream 0 as this translation unit means it (Function::per_thread_default_stream)
     LegacyStream,     ///< cudaStreamLegacy
     PerThreadStream,  ///< cudaStreamPerThread
-    Number,           ///< the integer that `offset` is worth: only what is assigned, passed or returned
+    Number,           ///< the integer that `offset` is worth: only what is assigned, passed or returned, or a device
     Unknown,          ///< something the lowering could not name
   };
   Kind kind = Kind::None;
@@ -180,7 +180,7 @@ enum class OpKind : std::uint8_t {
   SwapCaptureMode,  ///< the thread's capture mode and what `source` points to change places
   GroupBegin,       ///< ncclGroupStart: work of kind Communication is enqueued where the outermost group ends
   GroupEnd,
-  SetDevice,  ///< another device becomes the current one; `detail`: its number, if that is a constant
+  SetDevice,  ///< another device becomes the current one, `source`: its number; `detail`: that, if it is a constant
 
   // Host.
   HostAccess,  ///< accesses, by the host, now

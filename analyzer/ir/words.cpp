@@ -145,6 +145,7 @@ std::string_view shape(OpKind kind) {
     case OpKind::SwapCaptureMode:
     case OpKind::Escape:
     case OpKind::Return:
+    case OpKind::SetDevice:
       return "v";
     case OpKind::Wait:
     case OpKind::SyncStream:
@@ -166,7 +167,6 @@ std::string_view shape(OpKind kind) {
     case OpKind::SyncDevice:
     case OpKind::GroupBegin:
     case OpKind::GroupEnd:
-    case OpKind::SetDevice:
     case OpKind::HostAccess:
     case OpKind::Post:
     case OpKind::MaySync:

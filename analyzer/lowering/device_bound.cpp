@@ -28,8 +28,9 @@ MaybeBound plus(const MaybeBound& a, const MaybeBound& b) {
   sum.shifted = more(*a) || more(*b);
   const Bound& variable = a->number ? *b : *a;
   const Bound& other = a->number ? *a : *b;
-  if (variable.plain && other.fixed && other.number) {
+  if (variable.plain && other.number && (other.fixed || *other.number == 0)) {
     sum.plain = true;
+    sum.loose = variable.loose || !other.fixed;
     sum.scale = variable.scale;
     sum.shift = variable.shift + *other.number;
   }
@@ -63,6 +64,7 @@ MaybeBound times(const MaybeBound& a, const MaybeBound& b) {
   product.shifted = variable.shifted || other.shifted;
   if (variable.plain && other.fixed && other.number) {
     product.plain = true;
+    product.loose = variable.loose;
     product.scale = variable.scale * *other.number;
     product.shift = variable.shift * *other.number;
   }

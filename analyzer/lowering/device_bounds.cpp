@@ -170,7 +170,10 @@ MaybeBound Bounds::initial(const clang::ValueDecl& variable, unsigned deep, bool
   const auto* local = dyn_cast<clang::VarDecl>(&variable);
   if (local == nullptr || !local->hasInit() || !local->isLocalVarDecl()) return std::nullopt;
   MaybeBound first = of_pointer ? pointer(local->getInit(), deep + 1) : number(local->getInit(), deep + 1);
-  if (first && changed != changed_.end()) first->single = first->fixed = first->plain = false;
+  if (first && changed != changed_.end()) {
+    first->single = first->fixed = false;
+    first->loose = first->plain;
+  }
   return first;
 }
 

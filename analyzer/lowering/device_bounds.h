@@ -47,6 +47,7 @@ struct Bound {
   bool fixed = false;                  ///< it is `number`
   bool plain = false;                  ///< it is the one parameter, times `scale`, plus `shift`
   bool spread = false;                 ///< it is read out of memory, by each thread for itself: nothing else is known
+  bool loose = false;                  ///< plain: from there on, by what threads or rounds add, which may be nothing
   bool shifted = false;                ///< of `parameters`: it is more than 0 even if all of them are 0
   std::int64_t scale = 1, shift = 0;
   friend bool operator==(const Bound&, const Bound&) = default;

@@ -275,9 +275,13 @@ MaybeBound Body::begin_of(const Call& call, const Path& path, const Begin& begin
     // In terms of its own parameters: only one that is an index is followed.
     if (!inside->plain) return std::nullopt;
     const MaybeBound given = bounds_.number(argument(*inside->parameters.begin()));
-    const bool single = inside->single;
+    const bool single = inside->single, loose = inside->loose;
     inside = plus(times(given, constant_bound(inside->scale)), constant_bound(inside->shift));
-    if (inside) inside->single |= single;
+    if (inside) {
+      inside->single |= single;
+      inside->fixed &= !loose;
+      inside->loose |= loose && inside->plain;
+    }
   }
   // A place of the object, or of what a reference names, lies where that does.
   if (path.base == &kThis) {

@@ -133,7 +133,9 @@ void Bounds::guard(const clang::Expr* condition, bool holds, const std::optional
 }
 
 MaybeBound Bounds::reached(MaybeBound bound, const std::vector<const clang::Expr*>& made_of) const {
-  if (!bound || bound->number != 0 || bound->single || bound->fixed || guards_.empty()) return bound;
+  if (!bound || guards_.empty()) return bound;
+  const bool at_front = bound->number == 0 && !bound->single && !bound->fixed;
+  if (!at_front && !bound->loose) return bound;
   Roots index;
   for (const clang::Expr* one : made_of) collect(one, index, 0);
   const auto fails = [&](const Guard& guard) {
@@ -142,7 +144,11 @@ MaybeBound Bounds::reached(MaybeBound bound, const std::vector<const clang::Expr
       return false;
     return std::ranges::any_of(guard.roots.indices, [&](const Variable& of) { return index.indices.contains(of); });
   };
-  return std::ranges::any_of(guards_, fails) ? std::nullopt : bound;
+  if (std::ranges::none_of(guards_, fails)) return bound;
+  // Of a parameter's bound remains that it is at least that.
+  if (at_front) return std::nullopt;
+  bound->plain = bound->loose = false;
+  return bound;
 }
 
 }  // namespace streamsan::analyzer::device

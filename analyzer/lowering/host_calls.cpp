@@ -28,6 +28,7 @@
 #include "analyzer/lowering/host_places.h"
 #include "analyzer/lowering/host_scan.h"
 #include "analyzer/lowering/host_standard.h"
+#include "analyzer/lowering/host_tasks.h"
 #include "analyzer/lowering/host_tensors.h"
 #include "analyzer/lowering/host_touches.h"
 #include "analyzer/lowering/host_tuples.h"
@@ -63,7 +64,8 @@ Calls::Calls(const Parts& parts)
       optionals_(parts.optionals),
       maps_(parts.maps),
       map_keys_(parts.map_keys),
-      callbacks_(parts.callbacks) {}
+      callbacks_(parts.callbacks),
+      tasks_(parts.tasks) {}
 
 void Calls::lower(const clang::Expr& expression) {
   if (const auto* kernel_launch = llvm::dyn_cast<clang::CUDAKernelCallExpr>(&expression))
@@ -90,7 +92,7 @@ void Calls::lower(const clang::Expr& expression) {
   if (standard_.moves_value(call) || standard_.steps_iterator(call)) return;
   call.site = out_.site(expression, name, call.model == nullptr ? ir::Api::None : call.model->of_api);
   touch_read_by_reference(call);
-  if (tuples_.apply(call) || optionals_.apply(call)) return;
+  if (tasks_.apply(call) || tuples_.apply(call) || optionals_.apply(call)) return;
   tensors_.keep_given(call);
   if (maps_.apply(call) || callbacks_.apply(call)) return;
   if (name == "std::make_shared") return containers_.make_shared(call);

@@ -28,6 +28,7 @@ class ModelledCalls;
 class Optionals;
 class Places;
 class StandardLibrary;
+class Tasks;
 class Tensors;
 class Touches;
 class Tuples;
@@ -80,6 +81,7 @@ class Calls {
   Maps& maps_;
   MapKeys& map_keys_;
   CallbackCalls& callbacks_;
+  Tasks& tasks_;
 };
 
 }  // namespace streamsan::analyzer::host

@@ -30,6 +30,7 @@
 #include "analyzer/lowering/host_sequences.h"
 #include "analyzer/lowering/host_source.h"
 #include "analyzer/lowering/host_standard.h"
+#include "analyzer/lowering/host_tasks.h"
 #include "analyzer/lowering/host_tensors.h"
 #include "analyzer/lowering/host_touches.h"
 #include "analyzer/lowering/host_trim.h"
@@ -54,7 +55,8 @@ struct Collaborators {
         parts{unit,      definition, scan,      out,        numbers, places,   values,    assignments,
               touches,   ends,       lifetimes, arguments,  calls,   standard, modelled,  effects,
               launches,  libraries,  messages,  containers, tensors, tuples,   optionals, maps,
-              callbacks, pools,      sequences, algorithms, map_keys},
+              callbacks, pools,      sequences, algorithms, map_keys,
+              tasks},
         places(parts),
         values(parts),
         assignments(parts),
@@ -79,6 +81,7 @@ struct Collaborators {
         sequences(parts),
         algorithms(parts),
         map_keys(parts),
+        tasks(parts),
         walk(parts) {}
 
   Scan scan;
@@ -109,6 +112,7 @@ struct Collaborators {
   Sequences sequences;
   Algorithms algorithms;
   MapKeys map_keys;
+  Tasks tasks;
   Walk walk;
 };
 

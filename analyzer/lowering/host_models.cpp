@@ -179,9 +179,10 @@ void ModelledCalls::sync_object(const Call& call) {
 void ModelledCalls::set_device(const Call& call) {
   ir::Op op = start(OpKind::SetDevice, call);
   const clang::Expr* given = call.argument(call.model->value_argument);
-  const std::optional<std::int64_t> device =
-      given == nullptr || !given->getType()->isIntegerType() ? std::nullopt : constant(given, unit_.context);
-  if (device) op.detail = std::to_string(*device);
+  if (given != nullptr && given->getType()->isIntegerType()) {
+    op.source = {.kind = Operand::Kind::Number, .offset = out_.add(values_.scalar(given))};
+    if (const std::optional<std::int64_t> device = constant(given, unit_.context)) op.detail = std::to_string(*device);
+  }
   out_.emit(std::move(op));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// std::optional: a place with one place in it.
+// std::optional: a place with one place in it. A std::future is another, see host_tasks.cpp.
 //
 // What it holds is `$0`, as of a tuple of one, and is copied, moved and ended like an element of a tuple. Whether it
 // holds anything is not followed: one that is empty holds something of which nothing is known. So what is put into one
@@ -54,7 +54,9 @@ clang::QualType Optionals::held_type(clang::QualType type) const {
   if (type.isNull()) return {};
   const auto* instance =
       llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(Symbols::record(type.getNonReferenceType()));
-  if (instance == nullptr || !instance->isInStdNamespace() || instance->getName() != "optional") return {};
+  if (instance == nullptr || !instance->isInStdNamespace()) return {};
+  const llvm::StringRef name = instance->getName();
+  if (name != "optional" && name != "future" && name != "shared_future") return {};
   const clang::TemplateArgument& of = instance->getTemplateArgs()[0];
   return of.getKind() == clang::TemplateArgument::Type ? of.getAsType() : clang::QualType();
 }

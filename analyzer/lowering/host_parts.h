@@ -32,6 +32,7 @@ class Places;
 class Pools;
 class Sequences;
 class StandardLibrary;
+class Tasks;
 class Tensors;
 class Touches;
 class Tuples;
@@ -69,6 +70,7 @@ struct Parts {
   Sequences& sequences;
   Algorithms& algorithms;
   MapKeys& map_keys;
+  Tasks& tasks;
 };
 
 }  // namespace streamsan::analyzer::host

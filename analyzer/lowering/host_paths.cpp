@@ -69,7 +69,27 @@ llvm::DenseMap<std::uint32_t, const ir::Op*> deciding(const ir::Function& functi
   return last;
 }
 
-std::vector<ir::Op> without_paths(ir::Function& function, const std::vector<std::size_t>& blocks, bool in_loop) {
+/// It sets the device once, on all paths that return.
+bool sets_one_device(const ir::Function& function) {
+  std::optional<std::size_t> where;
+  for (std::size_t block = 0; block < function.blocks.size(); ++block)
+    for (const ir::Op& op : function.blocks[block].ops) {
+      if (op.kind != OpKind::SetDevice) continue;
+      if (where) return false;
+      where = block;
+    }
+  if (!where || ir::blocks_in_loops(function)[*where]) return false;
+  if (*where == 0) return true;
+  const std::vector<bool> around =
+      ir::reached(function, {0}, [&](std::size_t, std::size_t to) { return to != *where; });
+  for (std::size_t block = 0; block < function.blocks.size(); ++block)
+    for (const ir::Op& op : function.blocks[block].ops)
+      if (around[block] && op.kind == OpKind::Return) return false;
+  return true;
+}
+
+std::vector<ir::Op> without_paths(ir::Function& function, const std::vector<std::size_t>& blocks, bool in_loop,
+                                  bool one_device = false) {
   const auto writes_place = [](const ir::Op& op) { return op.target != ir::kNoPlace && op.kind != OpKind::Call; };
   // `p += n` in a function: what p points to is still what it was set to.
   const auto moves_along = [&](const ir::Op& op) {
@@ -97,7 +117,7 @@ std::vector<ir::Op> without_paths(ir::Function& function, const std::vector<std:
         continue;
       }
       // On which path it is set is lost: then it is not known which.
-      if (op.kind == OpKind::SetDevice) op.detail.clear();
+      if (op.kind == OpKind::SetDevice && !one_device) op.detail.clear(), op.source = {};
       // What stands here is the first round of a loop; how far the pointer is after the last one is not known.
       if (moves_along(op)) {
         if (writes[static_cast<std::uint32_t>(op.target)] > 1) continue;
@@ -170,6 +190,7 @@ void flatten_loops(const Unit& unit, ir::Function& function, const Terminators& 
 }
 
 void outline(ir::Function& function) {
+  const bool one_device = sets_one_device(function);
   std::vector<Operand> returned;
   std::vector<std::size_t> all;
   for (std::size_t i = 0; i < function.blocks.size(); ++i) {
@@ -183,7 +204,7 @@ void outline(ir::Function& function) {
   ir::Op last{.kind = OpKind::Return, .site = function.site};
   if (returned.size() == 1) last.source = returned.front();
   if (returned.size() > 1) last.source = {.kind = Operand::Kind::Unknown};
-  std::vector<ir::Op> list = without_paths(function, all, /*in_loop=*/false);
+  std::vector<ir::Op> list = without_paths(function, all, /*in_loop=*/false, one_device);
   list.push_back(std::move(last));
   function.blocks.assign(1, {});
   function.blocks[0].ops = std::move(list);

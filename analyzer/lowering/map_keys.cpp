@@ -30,7 +30,7 @@ using ir::TypeKind;
 
 namespace {
 
-constexpr int kDeepest = 3;
+constexpr int kDeepestKey = 3;
 
 /// A number that no program counts up to.
 std::int64_t number_of(llvm::StringRef text) {
@@ -91,7 +91,7 @@ std::optional<ir::Expr> MapKeys::word(const clang::Expr* written) {
 }
 
 bool MapKeys::add_place(ir::Expr& to, ir::PlaceId part, clang::QualType type, int depth) {
-  if (part == ir::kNoPlace || depth > kDeepest) return false;
+  if (part == ir::kNoPlace || depth > kDeepestKey) return false;
   const TypeKind of = out_.kind(part);
   if (of == TypeKind::Other) return false;
   if (of != TypeKind::Object) {
@@ -112,7 +112,7 @@ bool MapKeys::add_place(ir::Expr& to, ir::PlaceId part, clang::QualType type, in
 }
 
 bool MapKeys::add(ir::Expr& to, const clang::Expr* part, int depth) {
-  if (part == nullptr || depth > kDeepest) return false;
+  if (part == nullptr || depth > kDeepestKey) return false;
   const clang::QualType type = part->getType().getNonReferenceType();
   const TypeKind of = out_.kind(type);
   if (of != TypeKind::Object) {

@@ -29,6 +29,8 @@
 #include "analyzer/analysis/omitted_stream.h"
 #include "analyzer/analysis/round_by_round.h"
 #include "analyzer/analysis/structure.h"
+#include "analyzer/analysis/workspaces.h"
+#include "analyzer/analysis/wrong_devices.h"
 #include "analyzer/interpreter/follow.h"
 #include "analyzer/ir/copies.h"
 #include "analyzer/ir/field_memory.h"
@@ -251,7 +253,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
       roots.push_back({usr, inliner.weight(usr), {}, {}});
     }
   }
-  std::vector<Hazard> duties;
+  std::vector<Hazard> duties, failing_records;
   std::vector<Root*> smallest_first;
   for (Root& root : roots) {
     smallest_first.push_back(&root);
@@ -265,6 +267,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     if (limits.most_steps > 0) {
       ir::Function closed = inliner.close(usr);
       ir::expand_graph_launches(closed);
+      std::ranges::move(records_on_wrong_devices(closed, lowered.program), std::back_inserter(failing_records));
       with_streams = has_stream_operations(closed);
       std::optional<ir::WrittenOut> written = with_streams ? ir::write_out_loops(closed) : std::nullopt;
       ir::tell_paths_apart(closed);
@@ -325,9 +328,17 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
       pairs.insert(two_sides(finding));
     }
   }
+  // A record that fails is told by a wait for its event, where one is known.
+  std::set<Position> told;
+  for (const Finding& finding : findings)
+    if (finding.check == Check::EventWaitWithoutRecord)
+      for (const Note& note : finding.notes) told.insert(position(note.site));
+  std::erase_if(failing_records,
+                [&](const Hazard& hazard) { return told.contains(position(hazard.later.where.site)); });
   // Nor is what its caller shows: the caller's work is there to be named.
   std::ranges::stable_sort(duties, {}, [](const Hazard& hazard) { return hazard.later.where.calls.size(); });
-  for (const std::vector<Hazard>& hazards : {event_protocols(lowered.program, lowered.roots), duties}) {
+  for (const std::vector<Hazard>& hazards :
+       {event_protocols(lowered.program, lowered.roots), failing_records, duties}) {
     for (const Hazard& hazard : hazards) {
       if (Finding finding = word(hazard); reported.emplace(finding.check, position(finding.site)).second) {
         findings.push_back(std::move(finding));
@@ -337,6 +348,8 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
   std::ranges::transform(lowered.grid_waits, std::back_inserter(findings),
                          [](const GridWait& wait) { return word(hazard_of(wait)); });
   std::vector<Hazard> of_classes = launches_after_free(captured, lowered.program, inliner);
+  std::ranges::move(launches_on_replaced_memory(lowered.program, lowered.roots, inliner),
+                    std::back_inserter(of_classes));
   std::ranges::move(class_protocols(lowered.classes, lowered.program, inliner, roles, limits.most_steps),
                     std::back_inserter(of_classes));
   for (const Hazard& hazard : of_classes) {

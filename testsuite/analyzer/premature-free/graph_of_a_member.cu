@@ -40,7 +40,7 @@ class Replay {
 // CHECK-MESSAGES: :[[@LINE-1]]:5: warning: cudaGraphLaunch on stream 'this->stream_' may use 'part' after cudaFree has freed it [streamsan-premature-free]
 // CHECK-NOTES: :[[@LINE-10]]:5: note: 'part' is freed here
 // CHECK-NOTES: :[[@LINE-21]]:5: note: 'part' is allocated here
-// CHECK-NOTES: :[[@LINE-4]]:5: note: free it after the last use, on stream 'this->stream_' or on a stream that waits for it
+// CHECK-NOTES: :[[@LINE-4]]:5: note: make the graph anew once its memory is freed, or keep the memory while it can be launched
 // CHECK-NOTES: :[[@LINE-20]]:5: note: kernel 'sum', which uses it, becomes part of the graph that is launched
   }
 

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Events that are recorded in streams of other devices. See wrong_devices.cpp for the essay.
+#pragma once
+
+#include <vector>
+
+#include "analyzer/analysis/hazard.h"
+#include "analyzer/ir/ir.h"
+
+namespace streamsan::analyzer {
+
+/// In `closed`, a function of `program` with its callees put in.
+std::vector<Hazard> records_on_wrong_devices(const ir::Function& closed, const ir::Program& program);
+
+}  // namespace streamsan::analyzer
