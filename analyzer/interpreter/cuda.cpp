@@ -90,7 +90,8 @@ Word Cuda::shadowed(Machine& machine, Word variable) {
   if (fresh) {
     constexpr std::size_t kSize = 1U << 16U;
     known->second = machine.memory().device(kSize);
-    model_.allocate(now(machine, "a variable"), {known->second, known->second + kSize}, MemoryKind::Device, context_of(device_));
+    model_.allocate(now(machine, "a variable"), {known->second, known->second + kSize}, MemoryKind::Device,
+                    context_of(device_));
   }
   return known->second;
 }
@@ -115,7 +116,9 @@ void Cuda::host_freed(Machine& machine, Word address, std::size_t size) {
 }
 
 bool Cuda::property(Machine& machine, std::string_view name, const Arguments& arguments, Byte* result) {
-  const auto out = [&](std::size_t argument, Word value, std::size_t size) { return put(machine, arguments.word(argument), value, size); };
+  const auto out = [&](std::size_t argument, Word value, std::size_t size) {
+    return put(machine, arguments.word(argument), value, size);
+  };
   const bool hip = name.starts_with("hip");
   const std::string_view rest = name.substr(hip ? 3 : name.starts_with("cuda") ? 4 : 2);
   if (rest == "GetDeviceCount") return out(0, 2, 4);
@@ -147,12 +150,17 @@ bool Cuda::property(Machine& machine, std::string_view name, const Arguments& ar
 
 Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& arguments, Byte*) {
   const api::Effect& effect = model.effect;
-  const auto argument = [&](int position) { return position >= 0 ? arguments.word(static_cast<std::size_t>(position)) : Word{0}; };
-  const auto number = [&](int position) { return position >= 0 ? Word{arguments.word32(static_cast<std::size_t>(position))} : Word{0}; };
+  const auto argument = [&](int position) {
+    return position >= 0 ? arguments.word(static_cast<std::size_t>(position)) : Word{0};
+  };
+  const auto number = [&](int position) {
+    return position >= 0 ? Word{arguments.word32(static_cast<std::size_t>(position))} : Word{0};
+  };
   const ordering::Call call = now(machine, model.name);
   const ordering::ContextId context = context_of(device_);
   const Word handle = argument(effect.stream);
-  const ordering::Form form = effect.form == api::CallForm::Synchronous ? ordering::Form::Synchronous : ordering::Form::Asynchronous;
+  const ordering::Form form =
+      effect.form == api::CallForm::Synchronous ? ordering::Form::Synchronous : ordering::Form::Asynchronous;
   const auto handle_out = [&] {
     const Word made = reinterpret_cast<Word>(machine.memory().heap(64));
     put(machine, argument(effect.object), made);
@@ -160,8 +168,10 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
   };
   switch (effect.kind) {
     case EffectKind::StreamCreate: {
-      const bool apart = model.stream_kind ? *model.stream_kind == ordering::StreamKind::NonBlocking : (number(effect.flags) & 1) != 0;
-      const ordering::StreamId made = model_.create_stream(context, apart ? ordering::StreamKind::NonBlocking : ordering::StreamKind::Blocking);
+      const bool apart =
+          model.stream_kind ? *model.stream_kind == ordering::StreamKind::NonBlocking : (number(effect.flags) & 1) != 0;
+      const ordering::StreamId made =
+          model_.create_stream(context, apart ? ordering::StreamKind::NonBlocking : ordering::StreamKind::Blocking);
       streams_[handle_out()] = made;
       stream_sites_[made] = call.site;
       return Outcome::Done;
@@ -186,15 +196,20 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       return Outcome::Done;
     case EffectKind::EventRecord: {
       const Word recorded = argument(effect.event);
-      if (const auto captured = capturing_.find(handle); captured != capturing_.end()) capture_events_[recorded] = captured->second;
-      enqueue(handle, [this, call, recorded](ordering::StreamId stream) { model_.record_event(call, stream, event(recorded)); });
+      if (const auto captured = capturing_.find(handle); captured != capturing_.end())
+        capture_events_[recorded] = captured->second;
+      enqueue(handle, [this, call, recorded](ordering::StreamId stream) {
+        model_.record_event(call, stream, event(recorded));
+      });
       return Outcome::Done;
     }
     case EffectKind::EventWait: {
       const Word waited = argument(effect.event);
-      if (const auto captured = capture_events_.find(waited); captured != capture_events_.end() && graphs_.contains(captured->second))
+      if (const auto captured = capture_events_.find(waited);
+          captured != capture_events_.end() && graphs_.contains(captured->second))
         capturing_.try_emplace(handle, captured->second);
-      enqueue(handle, [this, call, waited](ordering::StreamId stream) { model_.wait_event(call, stream, event(waited)); });
+      enqueue(handle,
+              [this, call, waited](ordering::StreamId stream) { model_.wait_event(call, stream, event(waited)); });
       return Outcome::Done;
     }
     case EffectKind::SyncStream:
@@ -232,8 +247,18 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       if (effect.dst < 0 || effect.src < 0) break;
       const Word dst = argument(effect.dst), src = argument(effect.src);
       const Word width = argument(effect.src + 2), height = argument(effect.src + 3);
-      const Footprint to{.base = dst, .width = width, .pitch = argument(effect.dst + 1), .rows = height, .slices = 1, .slice_pitch = 0};
-      const Footprint from{.base = src, .width = width, .pitch = argument(effect.src + 1), .rows = height, .slices = 1, .slice_pitch = 0};
+      const Footprint to{.base = dst,
+                         .width = width,
+                         .pitch = argument(effect.dst + 1),
+                         .rows = height,
+                         .slices = 1,
+                         .slice_pitch = 0};
+      const Footprint from{.base = src,
+                           .width = width,
+                           .pitch = argument(effect.src + 1),
+                           .rows = height,
+                           .slices = 1,
+                           .slice_pitch = 0};
       enqueue(handle, [this, call, to, from, form](ordering::StreamId stream) {
         model_.copy(call, stream, to, from, form);
         finish();
@@ -255,7 +280,8 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       return Outcome::Done;
     }
     case EffectKind::AllocPitch: {
-      const Word width = argument(effect.pitch + 1), pitch = (width + 511) / 512 * 512, height = argument(effect.height);
+      const Word width = argument(effect.pitch + 1), pitch = (width + 511) / 512 * 512,
+                 height = argument(effect.height);
       const Word at = machine.memory().device(pitch * height);
       put(machine, argument(effect.object), at);
       put(machine, argument(effect.pitch), pitch);
@@ -275,7 +301,9 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
     case EffectKind::AllocAsync: {
       const Word size = std::max<Word>(argument(effect.bytes), 1), at = machine.memory().device(size);
       put(machine, argument(effect.object), at);
-      enqueue(handle, [this, call, at, size](ordering::StreamId stream) { model_.allocate_async(call, stream, {at, at + size}); });
+      enqueue(handle, [this, call, at, size](ordering::StreamId stream) {
+        model_.allocate_async(call, stream, {at, at + size});
+      });
       return Outcome::Done;
     }
     case EffectKind::Free:
@@ -286,12 +314,14 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       return Outcome::Done;
     case EffectKind::FreeAsync: {
       const Word at = argument(effect.object);
-      if (at != 0) enqueue(handle, [this, call, at](ordering::StreamId stream) { model_.free_async(call, stream, at); });
+      if (at != 0)
+        enqueue(handle, [this, call, at](ordering::StreamId stream) { model_.free_async(call, stream, at); });
       return Outcome::Done;
     }
     case EffectKind::Register:
       machine.watch(argument(effect.object), argument(effect.bytes));
-      model_.allocate(call, {argument(effect.object), argument(effect.object) + argument(effect.bytes)}, MemoryKind::Registered, context);
+      model_.allocate(call, {argument(effect.object), argument(effect.object) + argument(effect.bytes)},
+                      MemoryKind::Registered, context);
       return Outcome::Done;
     case EffectKind::Unregister:
       model_.free(call, context, argument(effect.object));
@@ -381,7 +411,9 @@ Outcome Cuda::call(Machine& machine, const llvm::Function& function, const Argum
     machine.event();
     return Outcome::Done;
   }
-  const bool cuda = name.starts_with("cuda") || name.starts_with("hip") || (name.starts_with("cu") && name.size() > 2 && std::isupper(static_cast<unsigned char>(name[2])) != 0);
+  const bool cuda =
+      name.starts_with("cuda") || name.starts_with("hip") ||
+      (name.starts_with("cu") && name.size() > 2 && std::isupper(static_cast<unsigned char>(name[2])) != 0);
   if (cuda && property(machine, name, arguments, result)) return Outcome::Done;
   if (name == "cudaSetDevice" || name == "hipSetDevice") {
     device_ = arguments.word32(0);
@@ -396,7 +428,8 @@ Outcome Cuda::call(Machine& machine, const llvm::Function& function, const Argum
   const Model* model = find(name);
   if (model != nullptr) machine.event();
   for (const std::string_view ending : {"_v2", "_v3", "_v4", "_ptsz", "_ptds"})
-    if (model == nullptr && std::string_view(name).ends_with(ending)) model = find(name.substr(0, name.size() - ending.size()));
+    if (model == nullptr && std::string_view(name).ends_with(ending))
+      model = find(name.substr(0, name.size() - ending.size()));
   if (model == nullptr && !cuda) return Outcome::Unknown;
   if (model == nullptr) {
     may_wait(machine);

@@ -92,8 +92,8 @@ class Cuda {
   std::map<ordering::StreamId, ordering::SiteId> stream_sites_;
   std::map<ordering::EventId, ordering::SiteId> event_sites_;
   std::map<Word, GridBehaviour> fronts_;  ///< of the last kernel in a stream
-  std::map<Word, Word> handle_streams_;  ///< of a library's handle
-  std::map<Word, Word> shadows_;         ///< variables of the device, by that of the host
+  std::map<Word, Word> handle_streams_;   ///< of a library's handle
+  std::map<Word, Word> shadows_;          ///< variables of the device, by that of the host
   std::map<Word, std::pair<Word, std::size_t>> arrays_;
   std::map<Word, Capture> graphs_;
   std::map<Word, Word> capturing_;  ///< stream -> graph

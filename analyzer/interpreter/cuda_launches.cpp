@@ -30,13 +30,15 @@ AccessMode mode_of(const PointerEffect& effect) {
 }
 
 AccessMode mode_of(ir::Mode mode) {
-  return mode == ir::Mode::Read ? AccessMode::Read : mode == ir::Mode::Unknown ? AccessMode::Unknown : AccessMode::Write;
+  return mode == ir::Mode::Read      ? AccessMode::Read
+         : mode == ir::Mode::Unknown ? AccessMode::Unknown
+                                     : AccessMode::Write;
 }
 
 }  // namespace
 
-void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint64_t threads, Word parameters, Word handle,
-                         bool overlaps) {
+void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint64_t threads, Word parameters,
+                         Word handle, bool overlaps) {
   const auto* kernel = llvm::dyn_cast_or_null<clang::FunctionDecl>(host_.declaration(stub.getName().str()));
   std::vector<ordering::PointerArgument> pointers;
   std::vector<ordering::KernelBytes> bytes;
@@ -52,12 +54,15 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint
       Word at = 0;
       std::memcpy(&at, reinterpret_cast<const void*>(parameters + i * 8), sizeof at);
       if (!machine.reads(at, size)) return;
-      for (std::size_t byte = 0; byte < size; ++byte) hash = (hash ^ reinterpret_cast<const Byte*>(at)[byte]) * 1099511628211ULL;
+      for (std::size_t byte = 0; byte < size; ++byte)
+        hash = (hash ^ reinterpret_cast<const Byte*>(at)[byte]) * 1099511628211ULL;
       const auto number = [&](unsigned parameter) {
         Word value = 0, place = 0;
-        const auto width = static_cast<std::size_t>(context_.getTypeSizeInChars(kernel->getParamDecl(parameter)->getType()).getQuantity());
+        const auto width = static_cast<std::size_t>(
+            context_.getTypeSizeInChars(kernel->getParamDecl(parameter)->getType()).getQuantity());
         std::memcpy(&place, reinterpret_cast<const void*>(parameters + parameter * 8), sizeof place);
-        if (width <= sizeof value && machine.memory().contains(place, width)) std::memcpy(&value, reinterpret_cast<const void*>(place), width);
+        if (width <= sizeof value && machine.memory().contains(place, width))
+          std::memcpy(&value, reinterpret_cast<const void*>(place), width);
         return value;
       };
       // Somewhere behind the pointer: it may be another part than that of another kernel.
@@ -111,7 +116,8 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint
       }
     }
   }
-  const auto number = functions_.try_emplace(stub.getName().str(), static_cast<std::uint32_t>(functions_.size() + 1)).first->second;
+  const auto number =
+      functions_.try_emplace(stub.getName().str(), static_cast<std::uint32_t>(functions_.size() + 1)).first->second;
   ordering::LaunchShape shape{.function = ordering::FunctionId{number}, .threads = threads, .arguments_hash = hash};
   const GridBehaviour behaviour = kernel != nullptr ? kernels_.behaviour(*kernel) : GridBehaviour{};
   const auto [front, first] = fronts_.try_emplace(handle, behaviour);
@@ -123,7 +129,9 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint
   }
   front->second = behaviour;
   const ordering::Call call = now(machine, name);
-  enqueue(handle, [this, call, shape, pointers, bytes](ordering::StreamId stream) { model_.launch(call, stream, shape, pointers, bytes); });
+  enqueue(handle, [this, call, shape, pointers, bytes](ordering::StreamId stream) {
+    model_.launch(call, stream, shape, pointers, bytes);
+  });
 }
 
 bool Cuda::launch(Machine& machine, std::string_view name, const Arguments& arguments, Byte* result) {
@@ -142,7 +150,8 @@ bool Cuda::launch(Machine& machine, std::string_view name, const Arguments& argu
   }
   if (name == "cudaLaunchKernel" || name == "cudaLaunchCooperativeKernel") {
     if (const llvm::Function* stub = machine.image().function_at(arguments.word(0)))
-      launch_kernel(machine, *stub, volume(arguments.word(1), arguments.word32(2)) * volume(arguments.word(3), arguments.word32(4)),
+      launch_kernel(machine, *stub,
+                    volume(arguments.word(1), arguments.word32(2)) * volume(arguments.word(3), arguments.word32(4)),
                     arguments.word(5), arguments.word(7), false);
     return true;
   }
@@ -166,7 +175,8 @@ bool Cuda::launch(Machine& machine, std::string_view name, const Arguments& argu
       overlaps = overlaps || (id == kProgrammatic && on != 0);
     }
     if (const llvm::Function* stub = machine.image().function_at(arguments.word(1)))
-      launch_kernel(machine, *stub, volume(word(0), word(8, 4)) * volume(word(12), word(20, 4)), arguments.word(2), word(32), overlaps);
+      launch_kernel(machine, *stub, volume(word(0), word(8, 4)) * volume(word(12), word(20, 4)), arguments.word(2),
+                    word(32), overlaps);
     return true;
   }
   if (name == "cudaGetParameterBuffer" || name == "__cudaRegisterFunction") return true;
@@ -174,22 +184,28 @@ bool Cuda::launch(Machine& machine, std::string_view name, const Arguments& argu
   return false;
 }
 
-void Cuda::library_work(Machine& machine, const llvm::Function& function, const Model& model, const Arguments& arguments) {
+void Cuda::library_work(Machine& machine, const llvm::Function& function, const Model& model,
+                        const Arguments& arguments) {
   Word handle = 0;
   const auto* called = llvm::dyn_cast_or_null<clang::FunctionDecl>(host_.declaration(function.getName().str()));
   // A result in memory, and the object, come first.
-  const int skipped = (function.hasStructRetAttr() ? 1 : 0) +
-                      (called != nullptr && llvm::isa<clang::CXXMethodDecl>(called) && !llvm::cast<clang::CXXMethodDecl>(called)->isStatic() ? 1 : 0);
+  const int skipped =
+      (function.hasStructRetAttr() ? 1 : 0) + (called != nullptr && llvm::isa<clang::CXXMethodDecl>(called) &&
+                                                       !llvm::cast<clang::CXXMethodDecl>(called)->isStatic()
+                                                   ? 1
+                                                   : 0);
   bool has_policy = false;
   if (model.after_policy && called != nullptr && called->getNumParams() > 0) {
     const std::string type = called->getParamDecl(0)->getType().getCanonicalType().getAsString();
-    has_policy = type.find("policy") != std::string::npos || type.find("execute_on_stream") != std::string::npos || type.find("par_") != std::string::npos;
+    has_policy = type.find("policy") != std::string::npos || type.find("execute_on_stream") != std::string::npos ||
+                 type.find("par_") != std::string::npos;
     const Word policy = arguments.word(static_cast<std::size_t>(skipped));
     if (has_policy && type.find("on_stream") != std::string::npos && machine.memory().contains(policy, 8))
       std::memcpy(&handle, reinterpret_cast<const void*>(policy), sizeof handle);
   }
   const auto argument = [&](int position) {
-    return position >= 0 ? arguments.word(static_cast<std::size_t>(position + skipped + (has_policy ? 1 : 0))) : Word{0};
+    return position >= 0 ? arguments.word(static_cast<std::size_t>(position + skipped + (has_policy ? 1 : 0)))
+                         : Word{0};
   };
   if (model.null_argument >= 0 && argument(model.null_argument) == 0) {  // it only asks for a size
     put(machine, argument(model.null_argument + 1), 1024);
@@ -212,12 +228,15 @@ void Cuda::library_work(Machine& machine, const llvm::Function& function, const 
   for (const Role& role : model.roles) {
     if (role.argument < 0 || role.host) continue;
     const Word address = argument(role.argument);
-    if (Memory::is_device(address)) pointers.push_back({.address = address, .mode = mode_of(role.mode), .early = false, .reach = 0, .parted = false});
+    if (Memory::is_device(address))
+      pointers.push_back({.address = address, .mode = mode_of(role.mode), .early = false, .reach = 0, .parted = false});
   }
-  const auto number = functions_.try_emplace(model.name, static_cast<std::uint32_t>(functions_.size() + 1)).first->second;
+  const auto number =
+      functions_.try_emplace(model.name, static_cast<std::uint32_t>(functions_.size() + 1)).first->second;
   const ordering::LaunchShape shape{.function = ordering::FunctionId{number}, .threads = 1024, .arguments_hash = 0};
   const ordering::Call call = now(machine, model.name);
-  enqueue(handle, [this, call, shape, pointers](ordering::StreamId stream) { model_.launch(call, stream, shape, pointers); });
+  enqueue(handle,
+          [this, call, shape, pointers](ordering::StreamId stream) { model_.launch(call, stream, shape, pointers); });
   if (model.effect.form == api::CallForm::Synchronous && !capturing_.contains(handle)) {
     model_.sync_stream(call, stream(handle));
     finish();
@@ -238,7 +257,8 @@ bool Cuda::takes(const llvm::Function& function) {
       if (callee.class_name.empty()) callee.class_name = record->getNameAsString();
     }
   }
-  for (auto word = words.rbegin(); word != words.rend(); ++word) callee.qualified += (callee.qualified.empty() ? "" : "::") + *word;
+  for (auto word = words.rbegin(); word != words.rend(); ++word)
+    callee.qualified += (callee.qualified.empty() ? "" : "::") + *word;
   callee.name = words.front();
   callee.in_system_header = true;
   callee.arguments = called->getNumParams();

@@ -77,7 +77,8 @@ void decode(const llvm::Function& function, Image& image, Code& code) {
       }
       if (instruction.getNumOperands() > 0) decoded.bits = bits_of(instruction.getOperand(0)->getType());
       if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
-        decoded.size = static_cast<std::uint32_t>(layout.getTypeStoreSize(store->getValueOperand()->getType()).getFixedValue());
+        decoded.size =
+            static_cast<std::uint32_t>(layout.getTypeStoreSize(store->getValueOperand()->getType()).getFixedValue());
         decoded.meant = store->isVolatile() || store->isAtomic();
       } else if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
         decoded.size = static_cast<std::uint32_t>(layout.getTypeStoreSize(load->getType()).getFixedValue());
@@ -87,8 +88,8 @@ void decode(const llvm::Function& function, Image& image, Code& code) {
         for (auto at = llvm::gep_type_begin(address), end = llvm::gep_type_end(address); at != end; ++at, ++index) {
           if (llvm::StructType* record = at.getStructTypeOrNull()) {
             const auto field = llvm::cast<llvm::ConstantInt>(at.getOperand())->getZExtValue();
-            decoded.offset += static_cast<std::int64_t>(layout.getStructLayout(record)->getElementOffset(
-                static_cast<unsigned>(field)).getFixedValue());
+            decoded.offset += static_cast<std::int64_t>(
+                layout.getStructLayout(record)->getElementOffset(static_cast<unsigned>(field)).getFixedValue());
             continue;
           }
           const auto stride = static_cast<std::int64_t>(at.getSequentialElementStride(layout).getFixedValue());
@@ -105,7 +106,8 @@ void decode(const llvm::Function& function, Image& image, Code& code) {
         llvm::Type* type = instruction.getOperand(0)->getType();
         for (const unsigned i : indices) {
           if (auto* record = llvm::dyn_cast<llvm::StructType>(type)) {
-            decoded.offset += static_cast<std::int64_t>(layout.getStructLayout(record)->getElementOffset(i).getFixedValue());
+            decoded.offset +=
+                static_cast<std::int64_t>(layout.getStructLayout(record)->getElementOffset(i).getFixedValue());
             type = record->getElementType(i);
           } else {
             type = llvm::cast<llvm::ArrayType>(type)->getElementType();

@@ -41,20 +41,20 @@ struct Decoded {
   std::uint32_t size = 0;          ///< of the result, in bytes; of a store: of the value
   unsigned bits = 0;               ///< of the first operand, if an integer or pointer
   llvm::SmallVector<Operand, 3> operands;
-  std::int64_t offset = 0;                                       ///< getelementptr, insertvalue, extractvalue
+  std::int64_t offset = 0;                                              ///< getelementptr, insertvalue, extractvalue
   llvm::SmallVector<std::pair<std::uint32_t, std::int64_t>, 1> scaled;  ///< getelementptr: operand, bytes
-  llvm::SmallVector<std::size_t, 2> ways;                        ///< first instruction of each block that may follow
-  llvm::SmallVector<std::vector<Move>, 2> moves;                 ///< and what its phis become
-  llvm::SmallVector<std::uint32_t, 2> enters;                    ///< of each way: the loop at whose head it ends, or kNoLoop
-  llvm::SmallVector<bool, 2> again;                              ///< it comes from inside of that loop
-  std::uint32_t loop = kNoLoop;                                  ///< that one way leads out of
+  llvm::SmallVector<std::size_t, 2> ways;         ///< first instruction of each block that may follow
+  llvm::SmallVector<std::vector<Move>, 2> moves;  ///< and what its phis become
+  llvm::SmallVector<std::uint32_t, 2> enters;     ///< of each way: the loop at whose head it ends, or kNoLoop
+  llvm::SmallVector<bool, 2> again;               ///< it comes from inside of that loop
+  std::uint32_t loop = kNoLoop;                   ///< that one way leads out of
   std::size_t way_out = 0;
   bool meant = false;  ///< a volatile or atomic access
 };
 
 struct Code {
   const llvm::Function* function = nullptr;
-  std::uint32_t frame = 0;  ///< bytes
+  std::uint32_t frame = 0;                                         ///< bytes
   std::vector<std::pair<std::uint32_t, std::uint32_t>> arguments;  ///< place, size
   std::vector<Decoded> body;
   std::size_t loops = 0;

@@ -39,10 +39,13 @@ class Follower : public World, public ordering::HazardSink {
         host_(host),
         cuda_(context, models, host, *this, options.per_thread_default_stream) {}
 
-  Outcome call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result, std::size_t size) override {
+  Outcome call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result,
+               std::size_t size) override {
     machine_ = &machine;
     if (!library_.on_free)
-      library_.on_free = [this, &machine](Word address, std::size_t bytes) { cuda_.host_freed(machine, address, bytes); };
+      library_.on_free = [this, &machine](Word address, std::size_t bytes) {
+        cuda_.host_freed(machine, address, bytes);
+      };
     Outcome outcome = library_.call(machine, function, arguments, result, size);
     if (outcome == Outcome::Unknown) outcome = cuda_.call(machine, function, arguments, result);
     if (outcome == Outcome::Unknown) {
@@ -55,7 +58,9 @@ class Follower : public World, public ordering::HazardSink {
     return outcome;
   }
   bool takes(const llvm::Function& function) override { return cuda_.takes(function); }
-  void touch(Machine& machine, Word address, std::size_t size, bool write) override { cuda_.touch(machine, address, size, write); }
+  void touch(Machine& machine, Word address, std::size_t size, bool write) override {
+    cuda_.touch(machine, address, size, write);
+  }
 
   void hazard(const ordering::Hazard& hazard) override;
   bool wants_common_bytes(const ordering::Hazard&) override { return false; }
@@ -97,7 +102,8 @@ clang::SourceLocation Follower::location(const llvm::Instruction& instruction) c
       return {};
     }
   }
-  const clang::SourceLocation place = sources_.translateFileLineCol(&entry->getFileEntry(), at.getLine(), std::max(at.getCol(), 1U));
+  const clang::SourceLocation place =
+      sources_.translateFileLineCol(&entry->getFileEntry(), at.getLine(), std::max(at.getCol(), 1U));
   return place.isInvalid() || sources_.isInSystemHeader(place) ? clang::SourceLocation() : place;
 }
 
@@ -109,7 +115,8 @@ Where Follower::where(ordering::SiteId site) const {
     const clang::SourceLocation place = location(*instruction);
     if (place.isInvalid()) continue;
     ir::Site at = sites_.at(place);
-    if (const auto* function = llvm::dyn_cast_or_null<clang::NamedDecl>(host_.declaration(instruction->getFunction()->getName().str())))
+    if (const auto* function =
+            llvm::dyn_cast_or_null<clang::NamedDecl>(host_.declaration(instruction->getFunction()->getName().str())))
       at.function = function->getNameAsString();
     if (first) {
       result.site = std::move(at);
@@ -176,8 +183,11 @@ analyzer::Action Follower::action(const ordering::Access& access) const {
   result.where = where(access.site);
   if (access.source != AccessSource::Host || access.op != ordering::OpId{}) result.what = cuda_.name(access.site);
   result.mode = access.mode == ordering::AccessMode::Read ? ir::Mode::Read : ir::Mode::Write;
-  if (access.mode == ordering::AccessMode::Unknown || access.mode == ordering::AccessMode::Doubtful) result.mode = ir::Mode::Unknown;
-  result.work = access.source == AccessSource::Kernel ? ir::Work::Kernel : access.source == AccessSource::Copy ? ir::Work::Copy : ir::Work::Other;
+  if (access.mode == ordering::AccessMode::Unknown || access.mode == ordering::AccessMode::Doubtful)
+    result.mode = ir::Mode::Unknown;
+  result.work = access.source == AccessSource::Kernel ? ir::Work::Kernel
+                : access.source == AccessSource::Copy ? ir::Work::Copy
+                                                      : ir::Work::Other;
   if (access.on_stream && access.source != AccessSource::Host) result.stream = stream(access.stream);
   return result;
 }
@@ -185,11 +195,16 @@ analyzer::Action Follower::action(const ordering::Access& access) const {
 Cause cause_of(ordering::NearestEdge edge) {
   using ordering::NearestEdge;
   switch (edge) {
-    case NearestEdge::EventRecordedTooEarly: return Cause::RecordedTooEarly;
-    case NearestEdge::EventNeverRecorded: return Cause::NeverRecorded;
-    case NearestEdge::EventNotWaitedFor: return Cause::NeverWaited;
-    case NearestEdge::NonBlockingStream: return Cause::NonBlocking;
-    default: return Cause::NoEdge;
+    case NearestEdge::EventRecordedTooEarly:
+      return Cause::RecordedTooEarly;
+    case NearestEdge::EventNeverRecorded:
+      return Cause::NeverRecorded;
+    case NearestEdge::EventNotWaitedFor:
+      return Cause::NeverWaited;
+    case NearestEdge::NonBlockingStream:
+      return Cause::NonBlocking;
+    default:
+      return Cause::NoEdge;
   }
 }
 
@@ -212,7 +227,8 @@ void Follower::hazard(const ordering::Hazard& found) {
   made.buffer.origin->site.text = cuda_.name(found.allocation.site);
   made.cause = cause_of(found.explanation.nearest);
   if (found.explanation.record_site != ordering::kNoSite) made.edge = where(found.explanation.record_site);
-  if (made.cause == Cause::NeverRecorded && found.explanation.wait_site != ordering::kNoSite) made.edge = where(found.explanation.wait_site);
+  if (made.cause == Cause::NeverRecorded && found.explanation.wait_site != ordering::kNoSite)
+    made.edge = where(found.explanation.wait_site);
   if (const auto event = cuda_.made(found.explanation.event)) {
     made.event.origin = where(*event);
     made.event.name = first_argument(*made.event.origin);
@@ -224,9 +240,11 @@ void Follower::hazard(const ordering::Hazard& found) {
     case HazardKind::WriteAfterWrite:
     case HazardKind::UseBeforeAllocate:
       if (found.later.source == AccessSource::Host) {
-        made.check = found.later.mode == ordering::AccessMode::Read ? Check::HostReadBeforeDone : Check::HostWriteBeforeDone;
+        made.check =
+            found.later.mode == ordering::AccessMode::Read ? Check::HostReadBeforeDone : Check::HostWriteBeforeDone;
       } else {
-        made.check = found.explanation.nearest == ordering::NearestEdge::NonBlockingStream ? Check::NonblockingVsDefault : Check::CrossStreamRace;
+        made.check = found.explanation.nearest == ordering::NearestEdge::NonBlockingStream ? Check::NonblockingVsDefault
+                                                                                           : Check::CrossStreamRace;
       }
       break;
     case HazardKind::FreeWhileInUse:
@@ -243,17 +261,21 @@ void Follower::hazard(const ordering::Hazard& found) {
     made.check = Check::DependentLaunchRace;
     made.which = found.explanation.use == ordering::DependentUse::NeverWaits   ? CheckCase::NeverWaits
                  : found.explanation.use == ordering::DependentUse::BeforeWait ? CheckCase::BeforeWait
-                                                                              : CheckCase::NotPassedOn;
+                                                                               : CheckCase::NotPassedOn;
     made.edge.reset();
   }
   if (made.later.where.site.line == 0 || made.earlier->where.site.line == 0) return;
-  if (!told_.emplace(made.check, made.later.where.site.file, made.later.where.site.line, made.earlier->where.site.file,
-                     made.earlier->where.site.line).second)
+  if (!told_
+           .emplace(made.check, made.later.where.site.file, made.later.where.site.line, made.earlier->where.site.file,
+                    made.earlier->where.site.line)
+           .second)
     return;
   made.function = made.later.where.site.function;
   if (machine_->cut()) {
     made.level = Level::Likely;
-    made.evidence.push_back({"it was followed from main() to here, but a long loop in between was not followed to its end", made.later.where});
+    made.evidence.push_back(
+        {"it was followed from main() to here, but a long loop in between was not followed to its end",
+         made.later.where});
   }
   hazards.push_back(std::move(made));
 }

@@ -25,7 +25,7 @@ struct Followed {
   bool there = false;  ///< there is a main(), in a file without errors
   std::vector<Hazard> hazards;
   std::uint64_t steps = 0;
-  std::string stopped;  ///< why it was not followed to its end; empty: it was
+  std::string stopped;               ///< why it was not followed to its end; empty: it was
   std::vector<std::string> unknown;  ///< functions called that are not known
 };
 

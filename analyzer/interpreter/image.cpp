@@ -22,7 +22,8 @@ Image::Image(const llvm::Module& module, Memory& memory) : layout_(module.getDat
 Byte* Image::variable(const llvm::GlobalVariable& global) {
   if (const auto known = globals_.find(&global); known != globals_.end()) return known->second;
   // What other files define is zeros here, and larger than it looks: libraries read their own objects.
-  const std::size_t size = global.hasInitializer() ? layout_.getTypeAllocSize(global.getValueType()).getFixedValue() : 1024;
+  const std::size_t size =
+      global.hasInitializer() ? layout_.getTypeAllocSize(global.getValueType()).getFixedValue() : 1024;
   Byte* const place = memory_.heap(std::max<std::size_t>(size, 1), 32);
   if (place == nullptr) {
     full_ = true;
@@ -44,7 +45,8 @@ Word Image::address_of(const llvm::Value& global) {
   if (const auto known = globals_.find(&global); known != globals_.end()) return reinterpret_cast<Word>(known->second);
   Byte* const place = memory_.heap(16);
   globals_[&global] = place;
-  if (const auto* function = llvm::dyn_cast<llvm::Function>(&global)) functions_[reinterpret_cast<Word>(place)] = function;
+  if (const auto* function = llvm::dyn_cast<llvm::Function>(&global))
+    functions_[reinterpret_cast<Word>(place)] = function;
   return reinterpret_cast<Word>(place);
 }
 
@@ -56,7 +58,8 @@ const llvm::Function* Image::function_at(Word address) const {
 void Image::write_constant(const llvm::Constant& value, Byte* to) {
   const std::size_t size = layout_.getTypeAllocSize(value.getType()).getFixedValue();
   if (const auto* integer = llvm::dyn_cast<llvm::ConstantInt>(&value)) {
-    std::memcpy(to, integer->getValue().getRawData(), std::min<std::size_t>(size, integer->getValue().getNumWords() * 8));
+    std::memcpy(to, integer->getValue().getRawData(),
+                std::min<std::size_t>(size, integer->getValue().getNumWords() * 8));
   } else if (const auto* real = llvm::dyn_cast<llvm::ConstantFP>(&value)) {
     const llvm::APInt bits = real->getValueAPF().bitcastToAPInt();
     std::memcpy(to, bits.getRawData(), std::min<std::size_t>(size, bits.getNumWords() * 8));
@@ -73,7 +76,8 @@ void Image::write_constant(const llvm::Constant& value, Byte* to) {
   } else if (llvm::isa<llvm::ConstantArray, llvm::ConstantVector>(value)) {
     const auto& list = llvm::cast<llvm::ConstantAggregate>(value);
     for (unsigned i = 0; i < list.getNumOperands(); ++i)
-      write_constant(*list.getOperand(i), to + i * layout_.getTypeAllocSize(list.getOperand(i)->getType()).getFixedValue());
+      write_constant(*list.getOperand(i),
+                     to + i * layout_.getTypeAllocSize(list.getOperand(i)->getType()).getFixedValue());
   } else if (const auto* expression = llvm::dyn_cast<llvm::ConstantExpr>(&value)) {
     if (const auto* address = llvm::dyn_cast<llvm::GEPOperator>(expression)) {
       llvm::APInt offset(64, 0);
@@ -84,11 +88,13 @@ void Image::write_constant(const llvm::Constant& value, Byte* to) {
       std::memcpy(to, &base, sizeof base);
     } else if (expression->isCast()) {
       const Byte* inner = constant(*expression->getOperand(0));
-      std::memcpy(to, inner, std::min<std::size_t>(
-                                 size, layout_.getTypeAllocSize(expression->getOperand(0)->getType()).getFixedValue()));
+      std::memcpy(
+          to, inner,
+          std::min<std::size_t>(size, layout_.getTypeAllocSize(expression->getOperand(0)->getType()).getFixedValue()));
     } else if (expression->getNumOperands() == 2) {
       const unsigned bits = bits_of(expression->getType());
-      const Wide a = get(constant(*expression->getOperand(0)), bits), b = get(constant(*expression->getOperand(1)), bits);
+      const Wide a = get(constant(*expression->getOperand(0)), bits),
+                 b = get(constant(*expression->getOperand(1)), bits);
       put(to, expression->getOpcode() == llvm::Instruction::Sub ? a - b : a + b, bits);
     }
   }

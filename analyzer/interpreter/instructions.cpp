@@ -38,9 +38,11 @@ void Machine::step() {
   switch (decoded.opcode) {
     case I::Alloca: {
       const auto& made = llvm::cast<llvm::AllocaInst>(*decoded.written);
-      const std::size_t size = image_.layout().getTypeAllocSize(made.getAllocatedType()).getFixedValue() * static_cast<std::size_t>(get(at(0), bits));
+      const std::size_t size = image_.layout().getTypeAllocSize(made.getAllocatedType()).getFixedValue() *
+                               static_cast<std::size_t>(get(at(0), bits));
       thread_->top = reinterpret_cast<Byte*>((reinterpret_cast<Word>(thread_->top) + 31) & ~Word{31});
-      if (thread_->top + size + 4096 > memory_.stack(thread_->number) + Memory::kStack) return stop("the stack is too small");
+      if (thread_->top + size + 4096 > memory_.stack(thread_->number) + Memory::kStack)
+        return stop("the stack is too small");
       const Word address = reinterpret_cast<Word>(thread_->top);
       std::memset(thread_->top, 0, size);
       thread_->top += size;
@@ -100,12 +102,24 @@ void Machine::step() {
       if (outermost) return stop("an exception that nobody catches");
       return unwind();
     }
-    case I::Add: put(result, get(at(0), bits) + get(at(1), bits), bits); break;
-    case I::Sub: put(result, get(at(0), bits) - get(at(1), bits), bits); break;
-    case I::Mul: put(result, get(at(0), bits) * get(at(1), bits), bits); break;
-    case I::And: put(result, get(at(0), bits) & get(at(1), bits), bits); break;
-    case I::Or: put(result, get(at(0), bits) | get(at(1), bits), bits); break;
-    case I::Xor: put(result, get(at(0), bits) ^ get(at(1), bits), bits); break;
+    case I::Add:
+      put(result, get(at(0), bits) + get(at(1), bits), bits);
+      break;
+    case I::Sub:
+      put(result, get(at(0), bits) - get(at(1), bits), bits);
+      break;
+    case I::Mul:
+      put(result, get(at(0), bits) * get(at(1), bits), bits);
+      break;
+    case I::And:
+      put(result, get(at(0), bits) & get(at(1), bits), bits);
+      break;
+    case I::Or:
+      put(result, get(at(0), bits) | get(at(1), bits), bits);
+      break;
+    case I::Xor:
+      put(result, get(at(0), bits) ^ get(at(1), bits), bits);
+      break;
     case I::UDiv:
     case I::URem:
     case I::SDiv:
@@ -113,15 +127,19 @@ void Machine::step() {
       if (get(at(1), bits) == 0) return stop("a division by zero");
       const Wide a = get(at(0), bits), b = get(at(1), bits);
       const SignedWide x = get_signed(at(0), bits), y = get_signed(at(1), bits);
-      put(result, decoded.opcode == I::UDiv ? a / b : decoded.opcode == I::URem ? a % b
-                  : static_cast<Wide>(decoded.opcode == I::SDiv ? x / y : x % y), bits);
+      put(result,
+          decoded.opcode == I::UDiv   ? a / b
+          : decoded.opcode == I::URem ? a % b
+                                      : static_cast<Wide>(decoded.opcode == I::SDiv ? x / y : x % y),
+          bits);
       break;
     }
     case I::Shl:
     case I::LShr:
     case I::AShr: {
       const Word by = static_cast<Word>(get(at(1), bits));
-      const Wide value = by >= bits ? 0 : decoded.opcode == I::Shl ? get(at(0), bits) << by
+      const Wide value = by >= bits                  ? 0
+                         : decoded.opcode == I::Shl  ? get(at(0), bits) << by
                          : decoded.opcode == I::LShr ? get(at(0), bits) >> by
                                                      : static_cast<Wide>(get_signed(at(0), bits) >> by);
       put(result, value, bits);
@@ -132,17 +150,38 @@ void Machine::step() {
       const Wide a = get(at(0), bits), b = get(at(1), bits);
       bool holds = false;
       switch (compare.getPredicate()) {
-        case llvm::CmpInst::ICMP_EQ: holds = a == b; break;
-        case llvm::CmpInst::ICMP_NE: holds = a != b; break;
-        case llvm::CmpInst::ICMP_UGT: holds = a > b; break;
-        case llvm::CmpInst::ICMP_UGE: holds = a >= b; break;
-        case llvm::CmpInst::ICMP_ULT: holds = a < b; break;
-        case llvm::CmpInst::ICMP_ULE: holds = a <= b; break;
-        case llvm::CmpInst::ICMP_SGT: holds = get_signed(at(0), bits) > get_signed(at(1), bits); break;
-        case llvm::CmpInst::ICMP_SGE: holds = get_signed(at(0), bits) >= get_signed(at(1), bits); break;
-        case llvm::CmpInst::ICMP_SLT: holds = get_signed(at(0), bits) < get_signed(at(1), bits); break;
-        case llvm::CmpInst::ICMP_SLE: holds = get_signed(at(0), bits) <= get_signed(at(1), bits); break;
-        default: break;
+        case llvm::CmpInst::ICMP_EQ:
+          holds = a == b;
+          break;
+        case llvm::CmpInst::ICMP_NE:
+          holds = a != b;
+          break;
+        case llvm::CmpInst::ICMP_UGT:
+          holds = a > b;
+          break;
+        case llvm::CmpInst::ICMP_UGE:
+          holds = a >= b;
+          break;
+        case llvm::CmpInst::ICMP_ULT:
+          holds = a < b;
+          break;
+        case llvm::CmpInst::ICMP_ULE:
+          holds = a <= b;
+          break;
+        case llvm::CmpInst::ICMP_SGT:
+          holds = get_signed(at(0), bits) > get_signed(at(1), bits);
+          break;
+        case llvm::CmpInst::ICMP_SGE:
+          holds = get_signed(at(0), bits) >= get_signed(at(1), bits);
+          break;
+        case llvm::CmpInst::ICMP_SLT:
+          holds = get_signed(at(0), bits) < get_signed(at(1), bits);
+          break;
+        case llvm::CmpInst::ICMP_SLE:
+          holds = get_signed(at(0), bits) <= get_signed(at(1), bits);
+          break;
+        default:
+          break;
       }
       *result = holds ? 1 : 0;
       break;
@@ -154,22 +193,53 @@ void Machine::step() {
       const bool unordered = std::isnan(a) || std::isnan(b);
       bool holds = false;
       switch (compare.getPredicate()) {
-        case llvm::CmpInst::FCMP_OEQ: holds = !unordered && a == b; break;
-        case llvm::CmpInst::FCMP_ONE: holds = !unordered && a != b; break;
-        case llvm::CmpInst::FCMP_OGT: holds = !unordered && a > b; break;
-        case llvm::CmpInst::FCMP_OGE: holds = !unordered && a >= b; break;
-        case llvm::CmpInst::FCMP_OLT: holds = !unordered && a < b; break;
-        case llvm::CmpInst::FCMP_OLE: holds = !unordered && a <= b; break;
-        case llvm::CmpInst::FCMP_UEQ: holds = unordered || a == b; break;
-        case llvm::CmpInst::FCMP_UNE: holds = unordered || a != b; break;
-        case llvm::CmpInst::FCMP_UGT: holds = unordered || a > b; break;
-        case llvm::CmpInst::FCMP_UGE: holds = unordered || a >= b; break;
-        case llvm::CmpInst::FCMP_ULT: holds = unordered || a < b; break;
-        case llvm::CmpInst::FCMP_ULE: holds = unordered || a <= b; break;
-        case llvm::CmpInst::FCMP_ORD: holds = !unordered; break;
-        case llvm::CmpInst::FCMP_UNO: holds = unordered; break;
-        case llvm::CmpInst::FCMP_TRUE: holds = true; break;
-        default: break;
+        case llvm::CmpInst::FCMP_OEQ:
+          holds = !unordered && a == b;
+          break;
+        case llvm::CmpInst::FCMP_ONE:
+          holds = !unordered && a != b;
+          break;
+        case llvm::CmpInst::FCMP_OGT:
+          holds = !unordered && a > b;
+          break;
+        case llvm::CmpInst::FCMP_OGE:
+          holds = !unordered && a >= b;
+          break;
+        case llvm::CmpInst::FCMP_OLT:
+          holds = !unordered && a < b;
+          break;
+        case llvm::CmpInst::FCMP_OLE:
+          holds = !unordered && a <= b;
+          break;
+        case llvm::CmpInst::FCMP_UEQ:
+          holds = unordered || a == b;
+          break;
+        case llvm::CmpInst::FCMP_UNE:
+          holds = unordered || a != b;
+          break;
+        case llvm::CmpInst::FCMP_UGT:
+          holds = unordered || a > b;
+          break;
+        case llvm::CmpInst::FCMP_UGE:
+          holds = unordered || a >= b;
+          break;
+        case llvm::CmpInst::FCMP_ULT:
+          holds = unordered || a < b;
+          break;
+        case llvm::CmpInst::FCMP_ULE:
+          holds = unordered || a <= b;
+          break;
+        case llvm::CmpInst::FCMP_ORD:
+          holds = !unordered;
+          break;
+        case llvm::CmpInst::FCMP_UNO:
+          holds = unordered;
+          break;
+        case llvm::CmpInst::FCMP_TRUE:
+          holds = true;
+          break;
+        default:
+          break;
       }
       *result = holds ? 1 : 0;
       break;
@@ -180,19 +250,26 @@ void Machine::step() {
     case I::FDiv:
     case I::FRem: {
       const long double a = get_float(at(0), type), b = get_float(at(1), type);
-      const long double value = decoded.opcode == I::FAdd ? a + b : decoded.opcode == I::FSub ? a - b
-                                : decoded.opcode == I::FMul ? a * b : decoded.opcode == I::FDiv ? a / b : std::fmod(a, b);
+      const long double value = decoded.opcode == I::FAdd   ? a + b
+                                : decoded.opcode == I::FSub ? a - b
+                                : decoded.opcode == I::FMul ? a * b
+                                : decoded.opcode == I::FDiv ? a / b
+                                                            : std::fmod(a, b);
       put_float(result, value, type);
       break;
     }
-    case I::FNeg: put_float(result, -get_float(at(0), type), type); break;
+    case I::FNeg:
+      put_float(result, -get_float(at(0), type), type);
+      break;
     case I::Trunc:
     case I::ZExt:
     case I::PtrToInt:
     case I::IntToPtr:
       put(result, get(at(0), bits), bits_of(type));
       break;
-    case I::SExt: put(result, static_cast<Wide>(get_signed(at(0), bits)), bits_of(type)); break;
+    case I::SExt:
+      put(result, static_cast<Wide>(get_signed(at(0), bits)), bits_of(type));
+      break;
     case I::FPTrunc:
     case I::FPExt:
       put_float(result, get_float(at(0), decoded.written->getOperand(0)->getType()), type);
@@ -204,14 +281,19 @@ void Machine::step() {
       if (std::isnan(value)) {
         put(result, 0, bits_of(type));
       } else if (value < 0) {
-        put(result, static_cast<Wide>(static_cast<SignedWide>(static_cast<std::int64_t>(std::max(value, -kMost)))), bits_of(type));
+        put(result, static_cast<Wide>(static_cast<SignedWide>(static_cast<std::int64_t>(std::max(value, -kMost)))),
+            bits_of(type));
       } else {
         put(result, static_cast<std::uint64_t>(std::min(value, 2 * kMost)), bits_of(type));
       }
       break;
     }
-    case I::UIToFP: put_float(result, static_cast<long double>(get(at(0), bits)), type); break;
-    case I::SIToFP: put_float(result, static_cast<long double>(get_signed(at(0), bits)), type); break;
+    case I::UIToFP:
+      put_float(result, static_cast<long double>(get(at(0), bits)), type);
+      break;
+    case I::SIToFP:
+      put_float(result, static_cast<long double>(get_signed(at(0), bits)), type);
+      break;
     case I::BitCast:
     case I::AddrSpaceCast:
     case I::Freeze:
@@ -220,11 +302,14 @@ void Machine::step() {
     case I::Select:
       std::memmove(result, (*at(0) & 1) != 0 ? at(1) : at(2), decoded.size);
       break;
-    case I::ExtractValue: std::memmove(result, at(0) + decoded.offset, decoded.size); break;
+    case I::ExtractValue:
+      std::memmove(result, at(0) + decoded.offset, decoded.size);
+      break;
     case I::InsertValue: {
       std::memmove(result, at(0), decoded.size);
       const auto* inserted = decoded.written->getOperand(1);
-      std::memmove(result + decoded.offset, at(1), image_.layout().getTypeStoreSize(inserted->getType()).getFixedValue());
+      std::memmove(result + decoded.offset, at(1),
+                   image_.layout().getTypeStoreSize(inserted->getType()).getFixedValue());
       break;
     }
     case I::ExtractElement: {
@@ -234,7 +319,8 @@ void Machine::step() {
     }
     case I::InsertElement: {
       std::memmove(result, at(0), decoded.size);
-      const std::size_t size = image_.layout().getTypeStoreSize(decoded.written->getOperand(1)->getType()).getFixedValue();
+      const std::size_t size =
+          image_.layout().getTypeStoreSize(decoded.written->getOperand(1)->getType()).getFixedValue();
       const auto index = static_cast<std::size_t>(get(at(2), bits_of(decoded.written->getOperand(2)->getType())));
       if ((index + 1) * size <= decoded.size) std::memmove(result + index * size, at(1), size);
       break;
@@ -248,7 +334,8 @@ void Machine::step() {
       std::size_t to = 0;
       for (const int index : mix.getShuffleMask()) {
         if (index >= 0 && (to + 1) * size <= made.size())
-          std::memcpy(made.data() + to * size, (index < count ? at(0) : at(1)) + static_cast<std::size_t>(index % count) * size, size);
+          std::memcpy(made.data() + to * size,
+                      (index < count ? at(0) : at(1)) + static_cast<std::size_t>(index % count) * size, size);
         ++to;
       }
       std::memcpy(result, made.data(), made.size());
@@ -264,19 +351,31 @@ void Machine::step() {
       const Wide old = get(place, width), by = get(at(1), width);
       Wide fresh = by;
       switch (change.getOperation()) {
-        case llvm::AtomicRMWInst::Add: fresh = old + by; break;
-        case llvm::AtomicRMWInst::Sub: fresh = old - by; break;
-        case llvm::AtomicRMWInst::And: fresh = old & by; break;
-        case llvm::AtomicRMWInst::Or: fresh = old | by; break;
-        case llvm::AtomicRMWInst::Xor: fresh = old ^ by; break;
-        default: break;
+        case llvm::AtomicRMWInst::Add:
+          fresh = old + by;
+          break;
+        case llvm::AtomicRMWInst::Sub:
+          fresh = old - by;
+          break;
+        case llvm::AtomicRMWInst::And:
+          fresh = old & by;
+          break;
+        case llvm::AtomicRMWInst::Or:
+          fresh = old | by;
+          break;
+        case llvm::AtomicRMWInst::Xor:
+          fresh = old ^ by;
+          break;
+        default:
+          break;
       }
       put(result, old, width);
       put(place, fresh, width);
       break;
     }
     case I::AtomicCmpXchg: {
-      const std::size_t size = image_.layout().getTypeStoreSize(decoded.written->getOperand(1)->getType()).getFixedValue();
+      const std::size_t size =
+          image_.layout().getTypeStoreSize(decoded.written->getOperand(1)->getType()).getFixedValue();
       const Word address = word(0);
       if (!writes(address, size, true)) return;
       Byte* const place = reinterpret_cast<Byte*>(address);

@@ -39,14 +39,17 @@ void Machine::intrinsic(const llvm::Function& function, const Decoded& decoded, 
       break;
     case llvm::Intrinsic::memset:
       if (word(2) != 0 && writes(word(0), word(2)))
-        std::memset(reinterpret_cast<void*>(word(0)), static_cast<int>(word(1)), std::min<Word>(word(2), Memory::kMostAtOnce));
+        std::memset(reinterpret_cast<void*>(word(0)), static_cast<int>(word(1)),
+                    std::min<Word>(word(2), Memory::kMostAtOnce));
       break;
     case llvm::Intrinsic::uadd_with_overflow:
     case llvm::Intrinsic::usub_with_overflow:
     case llvm::Intrinsic::umul_with_overflow: {
       const Wide a = get(at(0), bits), b = get(at(1), bits);
       const ID id = function.getIntrinsicID();
-      const Wide value = id == llvm::Intrinsic::uadd_with_overflow ? a + b : id == llvm::Intrinsic::usub_with_overflow ? a - b : a * b;
+      const Wide value = id == llvm::Intrinsic::uadd_with_overflow   ? a + b
+                         : id == llvm::Intrinsic::usub_with_overflow ? a - b
+                                                                     : a * b;
       put(result, value, bits);
       result[(bits + 7) / 8] = bits < 128 && (value >> bits) != 0 ? 1 : 0;
       break;
@@ -56,23 +59,39 @@ void Machine::intrinsic(const llvm::Function& function, const Decoded& decoded, 
     case llvm::Intrinsic::smul_with_overflow: {
       const SignedWide a = get_signed(at(0), bits), b = get_signed(at(1), bits);
       const ID id = function.getIntrinsicID();
-      const SignedWide value = id == llvm::Intrinsic::sadd_with_overflow ? a + b : id == llvm::Intrinsic::ssub_with_overflow ? a - b : a * b;
+      const SignedWide value = id == llvm::Intrinsic::sadd_with_overflow   ? a + b
+                               : id == llvm::Intrinsic::ssub_with_overflow ? a - b
+                                                                           : a * b;
       put(result, static_cast<Wide>(value), bits);
       result[(bits + 7) / 8] = get_signed(result, bits) != value ? 1 : 0;
       break;
     }
-    case llvm::Intrinsic::umax: put(result, std::max(get(at(0), bits), get(at(1), bits)), bits); break;
-    case llvm::Intrinsic::umin: put(result, std::min(get(at(0), bits), get(at(1), bits)), bits); break;
-    case llvm::Intrinsic::smax: put(result, static_cast<Wide>(std::max(get_signed(at(0), bits), get_signed(at(1), bits))), bits); break;
-    case llvm::Intrinsic::smin: put(result, static_cast<Wide>(std::min(get_signed(at(0), bits), get_signed(at(1), bits))), bits); break;
+    case llvm::Intrinsic::umax:
+      put(result, std::max(get(at(0), bits), get(at(1), bits)), bits);
+      break;
+    case llvm::Intrinsic::umin:
+      put(result, std::min(get(at(0), bits), get(at(1), bits)), bits);
+      break;
+    case llvm::Intrinsic::smax:
+      put(result, static_cast<Wide>(std::max(get_signed(at(0), bits), get_signed(at(1), bits))), bits);
+      break;
+    case llvm::Intrinsic::smin:
+      put(result, static_cast<Wide>(std::min(get_signed(at(0), bits), get_signed(at(1), bits))), bits);
+      break;
     case llvm::Intrinsic::abs: {
       const SignedWide a = get_signed(at(0), bits);
       put(result, static_cast<Wide>(a < 0 ? -a : a), bits);
       break;
     }
-    case llvm::Intrinsic::ctpop: put(result, static_cast<Wide>(__builtin_popcountll(word(0))), bits); break;
-    case llvm::Intrinsic::ctlz: put(result, word(0) == 0 ? bits : static_cast<unsigned>(__builtin_clzll(word(0))) - (64 - bits), bits); break;
-    case llvm::Intrinsic::cttz: put(result, word(0) == 0 ? bits : static_cast<unsigned>(__builtin_ctzll(word(0))), bits); break;
+    case llvm::Intrinsic::ctpop:
+      put(result, static_cast<Wide>(__builtin_popcountll(word(0))), bits);
+      break;
+    case llvm::Intrinsic::ctlz:
+      put(result, word(0) == 0 ? bits : static_cast<unsigned>(__builtin_clzll(word(0))) - (64 - bits), bits);
+      break;
+    case llvm::Intrinsic::cttz:
+      put(result, word(0) == 0 ? bits : static_cast<unsigned>(__builtin_ctzll(word(0))), bits);
+      break;
     case llvm::Intrinsic::bswap: {
       Word value = __builtin_bswap64(word(0));
       put(result, value >> (64 - bits), bits);
@@ -89,29 +108,71 @@ void Machine::intrinsic(const llvm::Function& function, const Decoded& decoded, 
     case llvm::Intrinsic::threadlocal_address:
       std::memmove(result, at(0), decoded.size);
       break;
-    case llvm::Intrinsic::fabs: put_float(result, std::fabs(real(0)), type); break;
-    case llvm::Intrinsic::sqrt: put_float(result, std::sqrt(real(0)), type); break;
-    case llvm::Intrinsic::floor: put_float(result, std::floor(real(0)), type); break;
-    case llvm::Intrinsic::ceil: put_float(result, std::ceil(real(0)), type); break;
-    case llvm::Intrinsic::trunc: put_float(result, std::trunc(real(0)), type); break;
-    case llvm::Intrinsic::round: put_float(result, std::round(real(0)), type); break;
+    case llvm::Intrinsic::fabs:
+      put_float(result, std::fabs(real(0)), type);
+      break;
+    case llvm::Intrinsic::sqrt:
+      put_float(result, std::sqrt(real(0)), type);
+      break;
+    case llvm::Intrinsic::floor:
+      put_float(result, std::floor(real(0)), type);
+      break;
+    case llvm::Intrinsic::ceil:
+      put_float(result, std::ceil(real(0)), type);
+      break;
+    case llvm::Intrinsic::trunc:
+      put_float(result, std::trunc(real(0)), type);
+      break;
+    case llvm::Intrinsic::round:
+      put_float(result, std::round(real(0)), type);
+      break;
     case llvm::Intrinsic::rint:
-    case llvm::Intrinsic::nearbyint: put_float(result, std::rint(real(0)), type); break;
-    case llvm::Intrinsic::sin: put_float(result, std::sin(real(0)), type); break;
-    case llvm::Intrinsic::cos: put_float(result, std::cos(real(0)), type); break;
-    case llvm::Intrinsic::exp: put_float(result, std::exp(real(0)), type); break;
-    case llvm::Intrinsic::exp2: put_float(result, std::exp2(real(0)), type); break;
-    case llvm::Intrinsic::log: put_float(result, std::log(real(0)), type); break;
-    case llvm::Intrinsic::log2: put_float(result, std::log2(real(0)), type); break;
-    case llvm::Intrinsic::log10: put_float(result, std::log10(real(0)), type); break;
-    case llvm::Intrinsic::pow: put_float(result, std::pow(real(0), real(1)), type); break;
-    case llvm::Intrinsic::copysign: put_float(result, std::copysign(real(0), real(1)), type); break;
-    case llvm::Intrinsic::maxnum: put_float(result, std::fmax(real(0), real(1)), type); break;
-    case llvm::Intrinsic::minnum: put_float(result, std::fmin(real(0), real(1)), type); break;
+    case llvm::Intrinsic::nearbyint:
+      put_float(result, std::rint(real(0)), type);
+      break;
+    case llvm::Intrinsic::sin:
+      put_float(result, std::sin(real(0)), type);
+      break;
+    case llvm::Intrinsic::cos:
+      put_float(result, std::cos(real(0)), type);
+      break;
+    case llvm::Intrinsic::exp:
+      put_float(result, std::exp(real(0)), type);
+      break;
+    case llvm::Intrinsic::exp2:
+      put_float(result, std::exp2(real(0)), type);
+      break;
+    case llvm::Intrinsic::log:
+      put_float(result, std::log(real(0)), type);
+      break;
+    case llvm::Intrinsic::log2:
+      put_float(result, std::log2(real(0)), type);
+      break;
+    case llvm::Intrinsic::log10:
+      put_float(result, std::log10(real(0)), type);
+      break;
+    case llvm::Intrinsic::pow:
+      put_float(result, std::pow(real(0), real(1)), type);
+      break;
+    case llvm::Intrinsic::copysign:
+      put_float(result, std::copysign(real(0), real(1)), type);
+      break;
+    case llvm::Intrinsic::maxnum:
+      put_float(result, std::fmax(real(0), real(1)), type);
+      break;
+    case llvm::Intrinsic::minnum:
+      put_float(result, std::fmin(real(0), real(1)), type);
+      break;
     case llvm::Intrinsic::fma:
-    case llvm::Intrinsic::fmuladd: put_float(result, real(0) * real(1) + real(2), type); break;
-    case llvm::Intrinsic::is_constant: put(result, 0, 1); break;
-    case llvm::Intrinsic::objectsize: put(result, ~Wide{0}, bits_of(type)); break;
+    case llvm::Intrinsic::fmuladd:
+      put_float(result, real(0) * real(1) + real(2), type);
+      break;
+    case llvm::Intrinsic::is_constant:
+      put(result, 0, 1);
+      break;
+    case llvm::Intrinsic::objectsize:
+      put(result, ~Wide{0}, bits_of(type));
+      break;
     case llvm::Intrinsic::stacksave: {
       const Word top = reinterpret_cast<Word>(thread_->top);
       std::memcpy(result, &top, sizeof top);

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstring>
 
-
 #include "analyzer/interpreter/values.h"
 #include "llvm/IR/Function.h"
 
@@ -43,7 +42,8 @@ Outcome Library::allocate_aligned(Machine& machine, const Arguments& arguments, 
 }
 Outcome Library::allocate_posix(Machine& machine, const Arguments& arguments, Byte* result) {
   Byte* const place = block(machine, arguments.word(2), 4096);
-  if (place != nullptr && machine.writes(arguments.word(0), 8)) store_word(arguments.word(0), reinterpret_cast<Word>(place));
+  if (place != nullptr && machine.writes(arguments.word(0), 8))
+    store_word(arguments.word(0), reinterpret_cast<Word>(place));
   give32(result, 0);
   return Outcome::Done;
 }
@@ -69,14 +69,16 @@ Outcome Library::release(Machine&, const Arguments& arguments, Byte*) {
 Outcome Library::copy(Machine& machine, const Arguments& arguments, Byte* result) {
   const Word to = arguments.word(0), from = arguments.word(1), size = arguments.word(2);
   if (size != 0 && machine.reads(from, size) && machine.writes(to, size))
-    std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), std::min<Word>(size, Memory::kMostAtOnce));
+    std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from),
+                 std::min<Word>(size, Memory::kMostAtOnce));
   give(result, to);
   return Outcome::Done;
 }
 Outcome Library::set(Machine& machine, const Arguments& arguments, Byte* result) {
   const Word to = arguments.word(0), size = arguments.word(2);
   if (size != 0 && machine.writes(to, size))
-    std::memset(reinterpret_cast<void*>(to), static_cast<int>(arguments.word32(1)), std::min<Word>(size, Memory::kMostAtOnce));
+    std::memset(reinterpret_cast<void*>(to), static_cast<int>(arguments.word32(1)),
+                std::min<Word>(size, Memory::kMostAtOnce));
   give(result, to);
   return Outcome::Done;
 }
@@ -92,7 +94,8 @@ Outcome Library::find_byte(Machine& machine, const Arguments& arguments, Byte* r
   const Word at = arguments.word(0), size = arguments.word(2);
   Word found = 0;
   if (size != 0 && machine.reads(at, size))
-    found = reinterpret_cast<Word>(std::memchr(reinterpret_cast<const void*>(at), static_cast<int>(arguments.word32(1)), size));
+    found = reinterpret_cast<Word>(
+        std::memchr(reinterpret_cast<const void*>(at), static_cast<int>(arguments.word32(1)), size));
   give(result, found);
   return Outcome::Done;
 }
@@ -197,7 +200,8 @@ Outcome Library::random(Machine&, const Arguments&, Byte* result) {
 bool Library::mathematics(const llvm::Function& function, const Arguments& arguments, Byte* result) {
   llvm::Type* const type = function.getReturnType();
   const bool longer = type->isX86_FP80Ty();
-  if (result == nullptr || !(type->isDoubleTy() || type->isFloatTy() || longer) || function.arg_size() == 0) return false;
+  if (result == nullptr || !(type->isDoubleTy() || type->isFloatTy() || longer) || function.arg_size() == 0)
+    return false;
   for (const llvm::Argument& argument : function.args())
     if (argument.getType() != type) return false;
   const auto value = [&](std::size_t i) {
@@ -218,12 +222,14 @@ bool Library::mathematics(const llvm::Function& function, const Arguments& argum
   using One = double (*)(double);
   using Two = double (*)(double, double);
   static const std::unordered_map<std::string_view, One> kOne = {
-      {"sqrt", std::sqrt}, {"sin", std::sin},   {"cos", std::cos},     {"tan", std::tan},     {"exp", std::exp},   {"log", std::log},
-      {"log2", std::log2}, {"exp2", std::exp2}, {"log10", std::log10}, {"floor", std::floor}, {"ceil", std::ceil}, {"fabs", std::fabs},
-      {"tanh", std::tanh}, {"sinh", std::sinh}, {"cosh", std::cosh},   {"asin", std::asin},   {"acos", std::acos}, {"atan", std::atan},
-      {"round", std::round}, {"trunc", std::trunc}, {"cbrt", std::cbrt}, {"erf", std::erf}, {"log1p", std::log1p}, {"expm1", std::expm1}};
-  static const std::unordered_map<std::string_view, Two> kTwo = {
-      {"pow", std::pow}, {"fmod", std::fmod}, {"atan2", std::atan2}, {"fmax", std::fmax}, {"fmin", std::fmin}, {"hypot", std::hypot}};
+      {"sqrt", std::sqrt}, {"sin", std::sin},   {"cos", std::cos},     {"tan", std::tan},     {"exp", std::exp},
+      {"log", std::log},   {"log2", std::log2}, {"exp2", std::exp2},   {"log10", std::log10}, {"floor", std::floor},
+      {"ceil", std::ceil}, {"fabs", std::fabs}, {"tanh", std::tanh},   {"sinh", std::sinh},   {"cosh", std::cosh},
+      {"asin", std::asin}, {"acos", std::acos}, {"atan", std::atan},   {"round", std::round}, {"trunc", std::trunc},
+      {"cbrt", std::cbrt}, {"erf", std::erf},   {"log1p", std::log1p}, {"expm1", std::expm1}};
+  static const std::unordered_map<std::string_view, Two> kTwo = {{"pow", std::pow},     {"fmod", std::fmod},
+                                                                 {"atan2", std::atan2}, {"fmax", std::fmax},
+                                                                 {"fmin", std::fmin},   {"hypot", std::hypot}};
   std::string_view name(function.getName().data(), function.getName().size());
   if ((type->isFloatTy() && name.ends_with('f')) || (longer && name.ends_with('l'))) name.remove_suffix(1);
   double answer = 0;
@@ -296,7 +302,9 @@ const std::unordered_map<std::string_view, Library::Function>& Library::function
       {"nanosleep", &L::yield},
       {"clock_nanosleep", &L::yield},
       {"sleep", &L::yield},
-      {"_ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_untilEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE", &L::yield},
+      {"_ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_untilEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_"
+       "ILl1ELl1000000000EEEE",
+       &L::yield},
       {"syscall", &L::yield},
       {"pthread_mutex_lock", &L::lock},
       {"pthread_mutex_trylock", &L::lock},
@@ -358,12 +366,15 @@ const std::unordered_map<std::string_view, Library::Function>& Library::function
 Outcome Library::call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result,
                       std::size_t) {
   const std::string_view name(function.getName().data(), function.getName().size());
-  if (const auto known = functions().find(name); known != functions().end()) return (this->*known->second)(machine, arguments, result);
+  if (const auto known = functions().find(name); known != functions().end())
+    return (this->*known->second)(machine, arguments, result);
   if (mathematics(function, arguments, result)) return Outcome::Done;
   if (const Outcome outcome = call_text(machine, name, arguments, result); outcome != Outcome::Unknown) return outcome;
-  if (name.starts_with("_ZSt") && name.find("__throw_") != std::string_view::npos) return throws(machine, arguments, result);
+  if (name.starts_with("_ZSt") && name.find("__throw_") != std::string_view::npos)
+    return throws(machine, arguments, result);
   // A stream of the C++ library, for the next <<.
-  if (name.starts_with("_ZStls") || name.starts_with("_ZNSolsE") || name.starts_with("_ZNSo")) return first(machine, arguments, result);
+  if (name.starts_with("_ZStls") || name.starts_with("_ZNSolsE") || name.starts_with("_ZNSo"))
+    return first(machine, arguments, result);
   return Outcome::Unknown;
 }
 

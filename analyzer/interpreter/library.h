@@ -79,10 +79,10 @@ class Library {
   Byte* block(Machine& machine, std::size_t size, std::size_t alignment);
   bool mathematics(const llvm::Function& function, const Arguments& arguments, Byte* result);
 
-  std::map<Word, std::size_t> blocks_;   ///< of the heap: size by address
-  std::map<Word, std::size_t> locks_;    ///< mutex -> thread that holds it
+  std::map<Word, std::size_t> blocks_;                  ///< of the heap: size by address
+  std::map<Word, std::size_t> locks_;                   ///< mutex -> thread that holds it
   std::map<std::pair<std::size_t, Word>, bool> waits_;  ///< (thread, call) that waits for a condition
-  std::map<Word, std::size_t> objects_;  ///< of std::thread
+  std::map<Word, std::size_t> objects_;                 ///< of std::thread
   Word time_ = 1;
   std::uint64_t random_ = 12345;
 };

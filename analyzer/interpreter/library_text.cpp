@@ -57,7 +57,8 @@ Outcome Library::call_text(Machine& machine, std::string_view name, const Argume
   const bool changes = name.starts_with(kMember);
   if (!changes && !name.starts_with(kConst)) return Outcome::Unknown;
   name.remove_prefix(changes ? kMember.size() : kConst.size());
-  const Word object = arguments.word(0), a = arguments.word(1), b = arguments.word(2), c = arguments.word(3), d = arguments.word(4);
+  const Word object = arguments.word(0), a = arguments.word(1), b = arguments.word(2), c = arguments.word(3),
+             d = arguments.word(4);
   std::string text, other;
   if (name == "9_M_createERmm") {
     if (!machine.reads(a, 8)) return Outcome::Stop;
@@ -102,10 +103,13 @@ Outcome Library::call_text(Machine& machine, std::string_view name, const Argume
   } else if (name == "4swapERS4_") {
     if (!take(machine, a, other)) return Outcome::Stop;
     return assign(machine, object, other) && assign(machine, a, text) ? Outcome::Done : Outcome::Stop;
-  } else if (name == "4findEPKcmm" || name == "5rfindEPKcmm" || name == "13find_first_ofEPKcmm" || name == "12find_last_ofEPKcmm") {
+  } else if (name == "4findEPKcmm" || name == "5rfindEPKcmm" || name == "13find_first_ofEPKcmm" ||
+             name == "12find_last_ofEPKcmm") {
     if (!bytes(machine, a, c, other)) return Outcome::Stop;
-    give(result, name == "4findEPKcmm" ? text.find(other, b) : name == "5rfindEPKcmm" ? text.rfind(other, b)
-                 : name == "13find_first_ofEPKcmm" ? text.find_first_of(other, b) : text.find_last_of(other, b));
+    give(result, name == "4findEPKcmm"             ? text.find(other, b)
+                 : name == "5rfindEPKcmm"          ? text.rfind(other, b)
+                 : name == "13find_first_ofEPKcmm" ? text.find_first_of(other, b)
+                                                   : text.find_last_of(other, b));
     return Outcome::Done;
   } else if (name == "4findEcm" || name == "5rfindEcm") {
     give(result, name == "4findEcm" ? text.find(static_cast<char>(a), b) : text.rfind(static_cast<char>(a), b));

@@ -66,7 +66,8 @@ const Code* Machine::code_of(const llvm::Function& function) {
 
 // ---- calls --------------------------------------------------------------------------------------------------------------
 
-bool Machine::enter(const llvm::Function& function, std::span<const Byte* const> arguments, const llvm::CallBase* call) {
+bool Machine::enter(const llvm::Function& function, std::span<const Byte* const> arguments,
+                    const llvm::CallBase* call) {
   const Code* const code = code_of(function);
   constexpr std::size_t kDeepest = 600;
   Thread& thread = *thread_;
@@ -104,7 +105,8 @@ void Machine::leave(const Byte* result) {
   const Frame left = thread_->frames.back();
   thread_->frames.pop_back();
   thread_->top = left.slots;
-  if (thread_->frames.empty() && thread_->number == 0 && left.code->function->getReturnType()->isIntegerTy(32) && result != nullptr)
+  if (thread_->frames.empty() && thread_->number == 0 && left.code->function->getReturnType()->isIntegerTy(32) &&
+      result != nullptr)
     std::memcpy(&result_, result, sizeof result_);
   if (thread_->frames.empty() || left.call == nullptr) return;
   Frame& frame = thread_->frames.back();
@@ -119,7 +121,9 @@ void Machine::leave(const Byte* result) {
 
 void Machine::go(Frame& frame, const Decoded& decoded, std::size_t way) {
   const std::vector<Move>& moves = decoded.moves[way];
-  const auto source = [&](const Operand& operand) { return operand.constant != nullptr ? operand.constant : frame.slots + operand.place; };
+  const auto source = [&](const Operand& operand) {
+    return operand.constant != nullptr ? operand.constant : frame.slots + operand.place;
+  };
   if (moves.size() == 1) {
     std::memmove(frame.slots + moves[0].to, source(moves[0].from), moves[0].size);
   } else if (!moves.empty()) {  // all at once
@@ -174,7 +178,9 @@ std::size_t Machine::start_thread(Word function, std::span<const Word> arguments
   return entered ? fresh->number : 0;
 }
 
-bool Machine::has_ended(std::size_t thread) const { return thread >= threads_.size() || threads_[thread]->frames.empty(); }
+bool Machine::has_ended(std::size_t thread) const {
+  return thread >= threads_.size() || threads_[thread]->frames.empty();
+}
 
 void Machine::run(const llvm::Function& function) {
   if (!memory_.usable()) return stop("no memory");
@@ -201,10 +207,12 @@ void Machine::run(const llvm::Function& function) {
       if (steps_ > most_steps_) return stop("too many steps");
     }
   };
-  if (const llvm::GlobalVariable* list = module_.getNamedGlobal("llvm.global_ctors"); list != nullptr && list->hasInitializer()) {
+  if (const llvm::GlobalVariable* list = module_.getNamedGlobal("llvm.global_ctors");
+      list != nullptr && list->hasInitializer()) {
     if (const auto* entries = llvm::dyn_cast<llvm::ConstantArray>(list->getInitializer())) {
       for (const llvm::Use& entry : entries->operands()) {
-        const auto* maker = llvm::dyn_cast<llvm::Function>(llvm::cast<llvm::ConstantStruct>(entry.get())->getOperand(1));
+        const auto* maker =
+            llvm::dyn_cast<llvm::Function>(llvm::cast<llvm::ConstantStruct>(entry.get())->getOperand(1));
         if (maker == nullptr || maker->isDeclaration() || maker->getName().starts_with("__cuda")) continue;
         enter(*maker, {}, nullptr);
         to_the_end();
@@ -228,7 +236,8 @@ bool Machine::reads(Word address, std::size_t size, bool meant) {
     stop(Memory::is_device(address) ? "the host reads memory of the device" : "a read outside of all memory");
     return false;
   }
-  if (!meant && (memory_.is_pinned(address) || address - watched_ < watched_size_)) world_.touch(*this, address, size, false);
+  if (!meant && (memory_.is_pinned(address) || address - watched_ < watched_size_))
+    world_.touch(*this, address, size, false);
   return true;
 }
 
@@ -237,7 +246,8 @@ bool Machine::writes(Word address, std::size_t size, bool meant) {
     stop(Memory::is_device(address) ? "the host writes memory of the device" : "a write outside of all memory");
     return false;
   }
-  if (!meant && (memory_.is_pinned(address) || address - watched_ < watched_size_)) world_.touch(*this, address, size, true);
+  if (!meant && (memory_.is_pinned(address) || address - watched_ < watched_size_))
+    world_.touch(*this, address, size, true);
   return true;
 }
 

@@ -30,10 +30,10 @@ struct Decoded;
 /// One call under way.
 struct Frame {
   const Code* code = nullptr;
-  std::size_t next = 0;                        ///< instruction
-  Byte* slots = nullptr;                       ///< values of its instructions
-  const llvm::CallBase* call = nullptr;        ///< in the caller; nullptr: the machine itself called
-  const llvm::Instruction* at = nullptr;       ///< the instruction under way
+  std::size_t next = 0;                   ///< instruction
+  Byte* slots = nullptr;                  ///< values of its instructions
+  const llvm::CallBase* call = nullptr;   ///< in the caller; nullptr: the machine itself called
+  const llvm::Instruction* at = nullptr;  ///< the instruction under way
   /// Of a loop: since it was entered.
   struct Rounds {
     std::uint64_t steps = 0;   ///< the machine's, then
@@ -46,7 +46,7 @@ struct Frame {
 struct Thread {
   std::size_t number = 0;
   std::vector<Frame> frames;
-  Byte* top = nullptr;  ///< of its stack
+  Byte* top = nullptr;       ///< of its stack
   std::uint64_t yields = 0;  ///< since it did anything else
   std::vector<Word> caught;
   Word thrown = 0;

@@ -33,7 +33,8 @@ class Announcer : public clang::RecursiveASTVisitor<Announcer> {
   static bool TraverseStmt(clang::Stmt*) { return true; }
 
   bool VisitFunctionDecl(clang::FunctionDecl* function) {
-    if (function->getTemplateSpecializationKind() == clang::TSK_Undeclared || function->isDependentContext()) return true;
+    if (function->getTemplateSpecializationKind() == clang::TSK_Undeclared || function->isDependentContext())
+      return true;
     if (!function->doesThisDeclarationHaveABody()) return true;
     announce(function);
     return true;
@@ -51,7 +52,8 @@ class Announcer : public clang::RecursiveASTVisitor<Announcer> {
     return true;
   }
   bool VisitCXXRecordDecl(clang::CXXRecordDecl* record) {
-    if (!record->isThisDeclarationADefinition() || record->isDependentContext() || !record->isDynamicClass()) return true;
+    if (!record->isThisDeclarationADefinition() || record->isDependentContext() || !record->isDynamicClass())
+      return true;
     const clang::CXXMethodDecl* key = record->getASTContext().getCurrentKeyFunction(record);
     if (key != nullptr && key->hasBody()) generator_.HandleVTable(record);
     return true;
@@ -76,8 +78,8 @@ HostModule::HostModule(clang::ASTContext& context) : llvm_(std::make_unique<llvm
                                                             context.getDiagnostics().getDiagnosticOptions(),
                                                             new clang::IgnoringDiagConsumer);
   diagnostics_->setSourceManager(&context.getSourceManager());
-  generator_.reset(clang::CreateLLVMCodeGen(*diagnostics_, "host",
-                                            llvm::vfs::getRealFileSystem(), headers, preprocessor, options, *llvm_)
+  generator_.reset(clang::CreateLLVMCodeGen(*diagnostics_, "host", llvm::vfs::getRealFileSystem(), headers,
+                                            preprocessor, options, *llvm_)
                        .release());
   generator_->Initialize(context);
   for (clang::Decl* declaration : context.getTranslationUnitDecl()->decls())

@@ -72,7 +72,9 @@ inline Word load_word(Word address) {
   std::memcpy(&value, reinterpret_cast<const void*>(address), sizeof value);
   return value;
 }
-inline void store_word(Word address, Word value) { std::memcpy(reinterpret_cast<void*>(address), &value, sizeof value); }
+inline void store_word(Word address, Word value) {
+  std::memcpy(reinterpret_cast<void*>(address), &value, sizeof value);
+}
 
 /// The result of a call, where it is asked for.
 inline void give(Byte* result, Word value) {

@@ -15,8 +15,8 @@
 namespace streamsan::analyzer {
 namespace {
 
-constexpr const char* kNames[] = {"streamsan.Levels",       "streamsan.Models",   "streamsan.SummariesIn",
-                                  "streamsan.SummariesOut", "streamsan.Baseline", "streamsan.DefaultStream",
+constexpr const char* kNames[] = {"streamsan.Levels",       "streamsan.Models",    "streamsan.SummariesIn",
+                                  "streamsan.SummariesOut", "streamsan.Baseline",  "streamsan.DefaultStream",
                                   "streamsan.DumpIr",       "streamsan.FollowMain"};
 
 std::string own_levels(Check check) { return std::string("streamsan-") + id(check) + ".Levels"; }

@@ -27,7 +27,7 @@ struct Settings {
   std::string baseline;                           ///< fingerprints that are not to be reported again
   bool per_thread_default_stream = false;         ///< `streamsan.DefaultStream: per-thread`
   bool dump_ir = false;
-  bool follow_main = true;  ///< main() is followed step by step as well, see interpreter/follow.h
+  bool follow_main = true;                 ///< main() is followed step by step as well, see interpreter/follow.h
   std::uint64_t most_steps = 100'000'000;  ///< of the analysis of one translation unit, see EngineOptions
 
   [[nodiscard]] bool shows(Check check, Level level) const {

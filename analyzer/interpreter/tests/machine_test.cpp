@@ -197,23 +197,34 @@ TEST(Machine, Threads) {
 }
 
 TEST(Machine, EndsWhereItMust) {
-  EXPECT_NE(run("int main() { int* p = nullptr; return *p; }").stopped.find("a read outside of all memory"), std::string::npos);
-  EXPECT_NE(run("int main() { *reinterpret_cast<long*>(0x7e0000100000) = 1; }").stopped.find("writes memory of the device"), std::string::npos);
+  EXPECT_NE(run("int main() { int* p = nullptr; return *p; }").stopped.find("a read outside of all memory"),
+            std::string::npos);
+  EXPECT_NE(
+      run("int main() { *reinterpret_cast<long*>(0x7e0000100000) = 1; }").stopped.find("writes memory of the device"),
+      std::string::npos);
   EXPECT_NE(run("int main(int n, char**) { return 1 / (n - 1); }").stopped.find("division by zero"), std::string::npos);
-  EXPECT_NE(run("int f(int n) { return f(n + 1) + 1; } int main() { return f(0); }").stopped.find("too deep"), std::string::npos);
-  EXPECT_NE(run("#include <stdexcept>\nint main() { throw std::runtime_error(\"x\"); }").stopped.find("nobody catches"), std::string::npos);
-  EXPECT_NE(run("#include <cstdlib>\nint main() { std::exit(3); }").stopped.find("the program ends"), std::string::npos);
-  EXPECT_NE(run("#include <thread>\n#include <mutex>\nint main() { std::mutex m; m.lock(); std::thread t([&] { m.lock(); }); t.join(); }").stopped.find("all threads wait"), std::string::npos);
+  EXPECT_NE(run("int f(int n) { return f(n + 1) + 1; } int main() { return f(0); }").stopped.find("too deep"),
+            std::string::npos);
+  EXPECT_NE(run("#include <stdexcept>\nint main() { throw std::runtime_error(\"x\"); }").stopped.find("nobody catches"),
+            std::string::npos);
+  EXPECT_NE(run("#include <cstdlib>\nint main() { std::exit(3); }").stopped.find("the program ends"),
+            std::string::npos);
+  EXPECT_NE(run("#include <thread>\n#include <mutex>\nint main() { std::mutex m; m.lock(); std::thread t([&] { "
+                "m.lock(); }); t.join(); }")
+                .stopped.find("all threads wait"),
+            std::string::npos);
 }
 
 /// What only computes is cut short, and the rest follows.
 TEST(Machine, LongLoops) {
-  const Ended done = run("int main() { double sum = 0; for (long i = 0; i < 1000000000000; ++i) sum += i; return sum > 0 ? 0 : 1; }");
+  const Ended done =
+      run("int main() { double sum = 0; for (long i = 0; i < 1000000000000; ++i) sum += i; return sum > 0 ? 0 : 1; }");
   EXPECT_EQ(done.stopped, "");
   EXPECT_EQ(done.result, 0);
   EXPECT_LT(done.steps, 200'000U);
   // Without a way out there is nothing to cut.
-  EXPECT_NE(run("int main() { volatile int i = 0; for (;;) i = i + 1; }", 500'000).stopped.find("too many steps"), std::string::npos);
+  EXPECT_NE(run("int main() { volatile int i = 0; for (;;) i = i + 1; }", 500'000).stopped.find("too many steps"),
+            std::string::npos);
 }
 
 }  // namespace
