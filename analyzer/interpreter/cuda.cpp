@@ -8,7 +8,11 @@
 #include "analyzer/interpreter/cuda.h"
 
 #include <cstring>
+#include <utility>
 
+#include "analyzer/interpreter/module.h"
+#include "clang/AST/Decl.h"
+#include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/Function.h"
 
 namespace streamsan::analyzer::interpreter {
@@ -33,6 +37,7 @@ Cuda::Cuda(clang::ASTContext& context, const Models& models, const HostModule& h
 }
 
 ordering::Call Cuda::now(Machine& machine, std::string name) {
+  flush();
   Place place;
   const auto& frames = machine.thread().frames;
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) place.push_back(frame->at);
@@ -98,17 +103,31 @@ Word Cuda::shadowed(Machine& machine, Word variable) {
 
 void Cuda::touch(Machine& machine, Word address, std::size_t size, bool write) {
   if (in_host_function_ != 0) {
-    if (machine.thread().frames.size() > in_host_function_) return;
+    const auto& under_way = machine.thread().frames;
+    if (under_way.size() > in_host_function_ && under_way[in_host_function_].call == nullptr) return;
     in_host_function_ = 0;
   }
   // A loop touches one element after the other: by one instruction, in one call, with nothing of CUDA in between.
   const auto& frames = machine.thread().frames;
   const Touch touch{frames.back().at, frames.size(), machine.events(), write};
   if (touch != last_touch_) {
-    last_touch_ = touch;
     touch_call_ = now(machine, "");
+    last_touch_ = touch;
   }
-  model_.host_access(touch_call_, {address, address + size}, write ? AccessMode::Write : AccessMode::Read);
+  if (touched_.begin == touched_.end) {
+    touched_ = {address, address + size};
+  } else if (address == touched_.end) {
+    touched_.end += size;
+  } else {
+    flush();
+    touched_ = {address, address + size};
+  }
+}
+
+void Cuda::flush() {
+  if (touched_.begin == touched_.end) return;
+  const ordering::Range range = std::exchange(touched_, {});
+  model_.host_access(touch_call_, range, last_touch_.write ? AccessMode::Write : AccessMode::Read);
 }
 
 void Cuda::host_freed(Machine& machine, Word address, std::size_t size) {
@@ -237,6 +256,13 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
         Word& side = model.symbol_argument == effect.dst ? dst : src;
         side = shadowed(machine, side) + argument(model.offset_argument);
       }
+      // What the host can see of it.
+      if (bytes <= Memory::kMostAtOnce && machine.memory().contains(dst, bytes) &&
+          machine.memory().contains(src, bytes)) {
+        machine.work(bytes);
+        std::memmove(reinterpret_cast<void*>(dst), reinterpret_cast<const void*>(src), bytes);
+      }
+      if (bytes > Memory::kMostSize) return Outcome::Stop;
       enqueue(handle, [this, call, dst, src, bytes, form](ordering::StreamId stream) {
         model_.copy(call, stream, linear(dst, bytes), linear(src, bytes), form);
         finish();
@@ -267,6 +293,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
     }
     case EffectKind::Fill: {
       const Word dst = argument(effect.dst), bytes = argument(effect.bytes) * effect.unit;
+      if (bytes > Memory::kMostSize) return Outcome::Stop;
       enqueue(handle, [this, call, dst, bytes, form](ordering::StreamId stream) {
         model_.fill(call, stream, linear(dst, bytes), form);
         finish();
@@ -275,6 +302,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
     }
     case EffectKind::Alloc: {
       const Word size = std::max<Word>(argument(effect.bytes), 1), at = machine.memory().device(size);
+      if (at == 0) return Outcome::Stop;
       put(machine, argument(effect.object), at);
       model_.allocate(call, {at, at + size}, MemoryKind::Device, context);
       return Outcome::Done;
@@ -282,7 +310,8 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
     case EffectKind::AllocPitch: {
       const Word width = argument(effect.pitch + 1), pitch = (width + 511) / 512 * 512,
                  height = argument(effect.height);
-      const Word at = machine.memory().device(pitch * height);
+      const Word at = height > Memory::kMostSize ? 0 : machine.memory().device(pitch * height);
+      if (at == 0) return Outcome::Stop;
       put(machine, argument(effect.object), at);
       put(machine, argument(effect.pitch), pitch);
       model_.allocate(call, {at, at + std::max<Word>(pitch * height, 1)}, MemoryKind::Device, context);
@@ -300,6 +329,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
     }
     case EffectKind::AllocAsync: {
       const Word size = std::max<Word>(argument(effect.bytes), 1), at = machine.memory().device(size);
+      if (at == 0) return Outcome::Stop;
       put(machine, argument(effect.object), at);
       enqueue(handle, [this, call, at, size](ordering::StreamId stream) {
         model_.allocate_async(call, stream, {at, at + size});
@@ -402,9 +432,30 @@ void Cuda::may_wait(Machine& machine) {
 
 Outcome Cuda::call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result) {
   std::string name = function.getName().str();
+  device_ = devices_[machine.thread().number];
+  // Spelt so, 0 means the thread's own stream.
+  const bool of_thread = name.ends_with("_ptsz") || name.ends_with("_ptds");
+  if (of_thread) name.resize(name.size() - 5);
+  const bool before = std::exchange(per_thread_, per_thread_ || of_thread);
+  const Outcome outcome = called(machine, function, name, arguments, result);
+  per_thread_ = before;
+  return outcome;
+}
+
+Outcome Cuda::called(Machine& machine, const llvm::Function& function, const std::string& name,
+                     const Arguments& arguments, Byte* result) {
   if (const auto taken = taken_.find(&function); taken != taken_.end()) {
     machine.event();
     library_work(machine, function, *taken->second, arguments);
+    // An iterator: behind what was written, as far as anybody knows.
+    if (result != nullptr && function.getReturnType()->isPointerTy()) {
+      for (std::size_t i = arguments.size(); i-- > 0;) {
+        const Word last = arguments.word(i);
+        if (!Memory::is_device(last)) continue;
+        std::memcpy(result, &last, sizeof last);
+        break;
+      }
+    }
     return Outcome::Done;
   }
   if (launch(machine, name, arguments, result)) {
@@ -416,7 +467,7 @@ Outcome Cuda::call(Machine& machine, const llvm::Function& function, const Argum
       (name.starts_with("cu") && name.size() > 2 && std::isupper(static_cast<unsigned char>(name[2])) != 0);
   if (cuda && property(machine, name, arguments, result)) return Outcome::Done;
   if (name == "cudaSetDevice" || name == "hipSetDevice") {
-    device_ = arguments.word32(0);
+    device_ = devices_[machine.thread().number] = arguments.word32(0);
     return Outcome::Done;
   }
   const auto find = [&](const std::string& spelled) {
@@ -427,7 +478,7 @@ Outcome Cuda::call(Machine& machine, const llvm::Function& function, const Argum
   };
   const Model* model = find(name);
   if (model != nullptr) machine.event();
-  for (const std::string_view ending : {"_v2", "_v3", "_v4", "_ptsz", "_ptds"})
+  for (const std::string_view ending : {"_v2", "_v3", "_v4"})
     if (model == nullptr && std::string_view(name).ends_with(ending))
       model = find(name.substr(0, name.size() - ending.size()));
   if (model == nullptr && !cuda) return Outcome::Unknown;
@@ -446,7 +497,14 @@ Outcome Cuda::call(Machine& machine, const llvm::Function& function, const Argum
       library_work(machine, function, *model, arguments);
       return Outcome::Done;
     case ActionKind::Nothing:
-      if (model->makes_handle) put(machine, arguments.word(0), reinterpret_cast<Word>(machine.memory().heap(64)));
+      if (model->makes_handle) {
+        // Of cuFFT a handle is an int.
+        const auto* declared = llvm::dyn_cast_or_null<clang::FunctionDecl>(host_.declaration(function.getName().str()));
+        const bool narrow = declared != nullptr && declared->getNumParams() > 0 &&
+                            declared->getParamDecl(0)->getType()->isPointerType() &&
+                            declared->getParamDecl(0)->getType()->getPointeeType()->isIntegerType();
+        put(machine, arguments.word(0), reinterpret_cast<Word>(machine.memory().heap(64)), narrow ? 4 : 8);
+      }
       return Outcome::Done;
     default:
       return Outcome::Unknown;

@@ -39,6 +39,8 @@ class Cuda {
   Outcome call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result);
   /// Is it a library's function, in a header, whose meaning is known?
   bool takes(const llvm::Function& function);
+  /// Tells what the host has touched last.
+  void flush();
   /// From now on the host knows all work to be done: for calls that are not known and may have waited.
   void may_wait(Machine& machine);
   void touch(Machine& machine, Word address, std::size_t size, bool write);
@@ -66,6 +68,8 @@ class Cuda {
     std::vector<std::pair<Word, Action>> work;  ///< stream, what is done
   };
 
+  Outcome called(Machine& machine, const llvm::Function& function, const std::string& name, const Arguments& arguments,
+                 Byte* result);
   ordering::Call now(Machine& machine, std::string name);
   ordering::StreamId stream(Word handle);
   ordering::EventId event(Word handle);
@@ -105,9 +109,17 @@ class Cuda {
   bool per_thread_ = false;  ///< what 0 means as a stream
   Touch last_touch_;
   ordering::Call touch_call_;
-  Word device_ = 0;
-  std::size_t in_host_function_ = 0;  ///< depth of the frames below it; 0: in none
-  Word grid_[2] = {1, 1}, block_[2] = {1, 1}, shared_ = 0, launch_stream_ = 0;
+  std::map<std::size_t, Word> devices_;  ///< the current one of each thread
+  Word device_ = 0;                      ///< that of the thread that calls
+  ordering::Range touched_{};            ///< by touch_call_, and not yet told
+  std::size_t in_host_function_ = 0;     ///< depth of the frames below it; 0: in none
+  struct Launch {
+    Word grid[2] = {1, 1};
+    Word block[2] = {1, 1};
+    Word shared = 0;
+    Word stream = 0;
+  };
+  std::vector<Launch> launches_;  ///< configured, and not yet made
 };
 
 }  // namespace streamsan::analyzer::interpreter

@@ -40,6 +40,7 @@ AccessMode mode_of(ir::Mode mode) {
 void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint64_t threads, Word parameters,
                          Word handle, bool overlaps) {
   const auto* kernel = llvm::dyn_cast_or_null<clang::FunctionDecl>(host_.declaration(stub.getName().str()));
+  if (threads == 0) return;
   std::vector<ordering::PointerArgument> pointers;
   std::vector<ordering::KernelBytes> bytes;
   std::uint64_t hash = 0;
@@ -47,6 +48,20 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint
   if (kernel != nullptr) {
     name = "kernel '" + kernel->getNameAsString() + "'";
     const std::vector<ParameterEffect>& effects = kernels_.of(*kernel);
+    // A number that says where the work ends, and is 0 here, may be what the GPU has computed.
+    const std::uint32_t limits = kernels_.limits(*kernel);
+    bool is_empty = false;
+    for (unsigned i = 0; i < kernel->getNumParams() && i < 32; ++i) {
+      Word at = 0, value = 0;
+      const auto width = static_cast<std::size_t>(
+          context_.getTypeSizeInChars(kernel->getParamDecl(i)->getType().getNonReferenceType()).getQuantity());
+      if ((limits >> i & 1U) == 0 || width > sizeof value || !machine.memory().contains(parameters + i * 8, 8))
+        continue;
+      std::memcpy(&at, reinterpret_cast<const void*>(parameters + i * 8), sizeof at);
+      if (!machine.memory().contains(at, width)) continue;
+      std::memcpy(&value, reinterpret_cast<const void*>(at), width);
+      is_empty = is_empty || value == 0;
+    }
     for (unsigned i = 0; i < kernel->getNumParams(); ++i) {
       const clang::QualType type = kernel->getParamDecl(i)->getType().getNonReferenceType();
       const auto size = static_cast<std::size_t>(context_.getTypeSizeInChars(type).getQuantity());
@@ -67,6 +82,7 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint
       };
       // Somewhere behind the pointer: it may be another part than that of another kernel.
       const auto is_elsewhere = [&](const ir::Part& part) {
+        if (is_empty) return true;
         if (part.kind == ir::Part::Kind::Unknown) return true;
         if (part.kind != ir::Part::Kind::From) return false;
         if (part.arguments == 0) return true;
@@ -137,15 +153,20 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint
 bool Cuda::launch(Machine& machine, std::string_view name, const Arguments& arguments, Byte* result) {
   const auto volume = [](Word xy, Word z) { return (xy & 0xffffffff) * (xy >> 32U) * (z & 0xffffffff); };
   if (name == "__cudaPushCallConfiguration") {
-    grid_[0] = arguments.word(0), grid_[1] = arguments.word32(1);
-    block_[0] = arguments.word(2), block_[1] = arguments.word32(3);
-    shared_ = arguments.word(4), launch_stream_ = arguments.word(5);
+    launches_.push_back({.grid = {arguments.word(0), arguments.word32(1)},
+                         .block = {arguments.word(2), arguments.word32(3)},
+                         .shared = arguments.word(4),
+                         .stream = arguments.word(5)});
     return true;
   }
   if (name == "__cudaPopCallConfiguration") {
-    put(machine, arguments.word(0), grid_[0]) && put(machine, arguments.word(0) + 8, grid_[1], 4) &&
-        put(machine, arguments.word(1), block_[0]) && put(machine, arguments.word(1) + 8, block_[1], 4) &&
-        put(machine, arguments.word(2), shared_) && put(machine, arguments.word(3), launch_stream_);
+    if (launches_.empty()) return true;
+    const Launch launch = launches_.back();
+    launches_.pop_back();
+    static_cast<void>(
+        put(machine, arguments.word(0), launch.grid[0]) && put(machine, arguments.word(0) + 8, launch.grid[1], 4) &&
+        put(machine, arguments.word(1), launch.block[0]) && put(machine, arguments.word(1) + 8, launch.block[1], 4) &&
+        put(machine, arguments.word(2), launch.shared) && put(machine, arguments.word(3), launch.stream));
     return true;
   }
   if (name == "cudaLaunchKernel" || name == "cudaLaunchCooperativeKernel") {
@@ -165,7 +186,7 @@ bool Cuda::launch(Machine& machine, std::string_view name, const Arguments& argu
     };
     bool overlaps = false;
     const Word attributes = word(40), count = word(48, 4);
-    constexpr Word kProgrammatic = 6, kAttribute = 80;
+    constexpr Word kProgrammatic = 6, kAttribute = 72;
     for (Word i = 0; i < count && i < 16; ++i) {
       const Word one = attributes + i * kAttribute;
       if (!machine.reads(one, kAttribute)) break;
@@ -173,6 +194,11 @@ bool Cuda::launch(Machine& machine, std::string_view name, const Arguments& argu
       std::memcpy(&id, reinterpret_cast<const Byte*>(one), sizeof id);
       std::memcpy(&on, reinterpret_cast<const Byte*>(one) + 8, sizeof on);
       overlaps = overlaps || (id == kProgrammatic && on != 0);
+      constexpr std::uint32_t kProgrammaticEvent = 7, kCompletionEvent = 12;
+      if (id == kProgrammaticEvent || id == kCompletionEvent) {
+        may_wait(machine);  // events that the launch itself records are not followed
+        return true;
+      }
     }
     if (const llvm::Function* stub = machine.image().function_at(arguments.word(1)))
       launch_kernel(machine, *stub, volume(word(0), word(8, 4)) * volume(word(12), word(20, 4)), arguments.word(2),
@@ -203,9 +229,9 @@ void Cuda::library_work(Machine& machine, const llvm::Function& function, const 
     if (has_policy && type.find("on_stream") != std::string::npos && machine.memory().contains(policy, 8))
       std::memcpy(&handle, reinterpret_cast<const void*>(policy), sizeof handle);
   }
+  const auto in_front = static_cast<std::size_t>(skipped) + (has_policy ? 1 : 0);
   const auto argument = [&](int position) {
-    return position >= 0 ? arguments.word(static_cast<std::size_t>(position + skipped + (has_policy ? 1 : 0)))
-                         : Word{0};
+    return position >= 0 ? arguments.word(static_cast<std::size_t>(position) + in_front) : Word{0};
   };
   if (model.null_argument >= 0 && argument(model.null_argument) == 0) {  // it only asks for a size
     put(machine, argument(model.null_argument + 1), 1024);

@@ -64,6 +64,7 @@ void decode(const llvm::Function& function, Image& image, Code& code) {
       Decoded& decoded = code.body.emplace_back();
       decoded.written = &instruction;
       decoded.opcode = instruction.getOpcode();
+      decoded.computes = llvm::isa<llvm::BinaryOperator, llvm::UnaryOperator, llvm::CmpInst>(instruction);
       if (!instruction.getType()->isVoidTy()) {
         decoded.place = places[&instruction];
         decoded.size = size_of(instruction.getType());

@@ -49,7 +49,8 @@ struct Decoded {
   llvm::SmallVector<bool, 2> again;               ///< it comes from inside of that loop
   std::uint32_t loop = kNoLoop;                   ///< that one way leads out of
   std::size_t way_out = 0;
-  bool meant = false;  ///< a volatile or atomic access
+  bool computes = false;  ///< a unary or binary operation, or a comparison
+  bool meant = false;     ///< a volatile or atomic access
 };
 
 struct Code {

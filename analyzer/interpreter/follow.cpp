@@ -3,7 +3,8 @@
 // From main() to hazards.
 #include "analyzer/interpreter/follow.h"
 
-#include <map>
+#include <algorithm>
+#include <cstring>
 #include <set>
 
 #include "analyzer/interpreter/cuda.h"
@@ -32,11 +33,14 @@ using ordering::HazardKind;
 
 class Follower : public World, public ordering::HazardSink {
  public:
-  Follower(clang::ASTContext& context, const Models& models, const HostModule& host, const FollowOptions& options)
+  Follower(clang::ASTContext& context, const Models& models, const HostModule& host, const FollowOptions& options,
+           Followed& followed)
       : context_(context),
         sources_(context.getSourceManager()),
         sites_(context),
+        models_(models),
         host_(host),
+        followed_(followed),
         cuda_(context, models, host, *this, options.per_thread_default_stream) {}
 
   Outcome call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result,
@@ -49,15 +53,12 @@ class Follower : public World, public ordering::HazardSink {
     Outcome outcome = library_.call(machine, function, arguments, result, size);
     if (outcome == Outcome::Unknown) outcome = cuda_.call(machine, function, arguments, result);
     if (outcome == Outcome::Unknown) {
-      const auto* called = llvm::dyn_cast_or_null<clang::FunctionDecl>(host_.declaration(function.getName().str()));
-      if (called != nullptr && !sources_.isInSystemHeader(called->getLocation())) {
-        cuda_.may_wait(machine);
-        unknown.insert(called->getNameAsString());
-      }
+      not_known(machine, function);
     }
     return outcome;
   }
   bool takes(const llvm::Function& function) override { return cuda_.takes(function); }
+  void polled(Machine& machine) override { cuda_.may_wait(machine); }
   void touch(Machine& machine, Word address, std::size_t size, bool write) override {
     cuda_.touch(machine, address, size, write);
   }
@@ -65,10 +66,11 @@ class Follower : public World, public ordering::HazardSink {
   void hazard(const ordering::Hazard& hazard) override;
   bool wants_common_bytes(const ordering::Hazard&) override { return false; }
 
-  std::vector<Hazard> hazards;
-  std::set<std::string> unknown;
+  /// Tells what the host has touched last.
+  void end() { cuda_.flush(); }
 
  private:
+  void not_known(Machine& machine, const llvm::Function& function);
   clang::SourceLocation location(const llvm::Instruction& instruction) const;
   Where where(ordering::SiteId site) const;
   analyzer::Action action(const ordering::Access& access) const;
@@ -79,12 +81,33 @@ class Follower : public World, public ordering::HazardSink {
   clang::ASTContext& context_;
   const clang::SourceManager& sources_;
   Sites sites_;
+  const Models& models_;
   const HostModule& host_;
+  Followed& followed_;
   Cuda cuda_;
   Library library_;
   const Machine* machine_ = nullptr;
   std::set<std::tuple<Check, std::string, unsigned, std::string, unsigned>> told_;
 };
+
+/// It may have waited for the GPU, unless it is one of the C and C++ libraries. One that says which stream to use says
+/// what is not known.
+void Follower::not_known(Machine& machine, const llvm::Function& function) {
+  const std::string symbol = function.getName().str();
+  const auto* called = llvm::dyn_cast_or_null<clang::FunctionDecl>(host_.declaration(symbol));
+  Callee callee;
+  callee.qualified = callee.name = called == nullptr ? symbol : called->getNameAsString();
+  callee.in_system_header = called != nullptr && sources_.isInSystemHeader(called->getLocation());
+  const bool standard = symbol.starts_with("_ZNSt") || symbol.starts_with("_ZNKSt") || symbol.starts_with("_ZSt");
+  if (standard || (callee.in_system_header && models_.harmless(callee))) return;
+  if (std::ranges::find(followed_.unknown, callee.name) == followed_.unknown.end())
+    followed_.unknown.push_back(callee.name);
+  cuda_.may_wait(machine);
+  if (called == nullptr) return;
+  const ir::TypeKind kind = models_.type(called->getReturnType().getUnqualifiedType().getAsString());
+  if (kind == ir::TypeKind::Stream || kind == ir::TypeKind::Event)
+    machine.stop("a stream or event of a function that is not seen");
+}
 
 /// Invalid: not of the program's own files.
 clang::SourceLocation Follower::location(const llvm::Instruction& instruction) const {
@@ -145,7 +168,8 @@ std::string Follower::first_argument(const Where& where) const {
   int depth = 0;
   for (const char c : rest) {
     if (c == '(' || c == '[' || c == '<') ++depth;
-    if ((c == ')' || c == ']' || c == '>') && --depth < 0) break;
+    const bool arrow = c == '>' && result.ends_with('-');
+    if (!arrow && (c == ')' || c == ']' || c == '>') && --depth < 0) break;
     if (c == ',' && depth == 0) break;
     result += c;
   }
@@ -211,7 +235,7 @@ Cause cause_of(ordering::NearestEdge edge) {
 void Follower::hazard(const ordering::Hazard& found) {
   if (found.certainty != ordering::Certainty::Certain || found.order != ordering::Order::Unordered) return;
   Hazard made;
-  made.level = Level::Definite;
+  made.level = Level::Likely;  // of one run, in which some values were made up
   made.earlier = action(found.earlier);
   made.later = action(found.later);
   if (made.earlier->stream.name == made.later.stream.name && !made.later.stream.name.empty() &&
@@ -271,13 +295,11 @@ void Follower::hazard(const ordering::Hazard& found) {
            .second)
     return;
   made.function = made.later.where.site.function;
-  if (machine_->cut()) {
-    made.level = Level::Likely;
-    made.evidence.push_back(
-        {"it was followed from main() to here, but a long loop in between was not followed to its end",
-         made.later.where});
-  }
-  hazards.push_back(std::move(made));
+  made.evidence.push_back(
+      {machine_->cut() ? "main() was followed to here, with zeros for what the GPU computes; a long loop was cut short"
+                       : "main() was followed to here, with zeros for what the GPU computes",
+       made.later.where});
+  followed_.hazards.push_back(std::move(made));
 }
 
 }  // namespace
@@ -302,13 +324,12 @@ Followed follow_main(clang::ASTContext& context, const Models& models, const Fol
       result.stopped = "no code could be made of it";
       return;
     }
-    Follower follower(context, models, host, options);
+    Follower follower(context, models, host, options, result);
     Machine machine(*host.module(), follower, options.most_steps);
     machine.run(*entry);
-    result.hazards = std::move(follower.hazards);
+    follower.end();
     result.steps = machine.steps();
     result.stopped = machine.stopped();
-    result.unknown.assign(follower.unknown.begin(), follower.unknown.end());
   });
   llvm::CrashRecoveryContext::Disable();
   if (!whole) result.stopped = "a crash";

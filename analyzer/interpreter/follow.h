@@ -17,7 +17,7 @@ class ASTContext;
 namespace streamsan::analyzer {
 
 struct FollowOptions {
-  std::uint64_t most_steps = 5'000'000;
+  std::uint64_t most_steps = 3'000'000;
   bool per_thread_default_stream = false;
 };
 

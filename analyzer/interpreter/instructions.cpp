@@ -35,11 +35,15 @@ void Machine::step() {
   };
   llvm::Type* const type = decoded.written->getType();
   using I = llvm::Instruction;
+  if (decoded.computes && bits == 0 && !is_number(decoded.written->getOperand(0)->getType()))
+    return stop("arithmetic of a kind that is not known");
   switch (decoded.opcode) {
     case I::Alloca: {
       const auto& made = llvm::cast<llvm::AllocaInst>(*decoded.written);
       const std::size_t size = image_.layout().getTypeAllocSize(made.getAllocatedType()).getFixedValue() *
                                static_cast<std::size_t>(get(at(0), bits));
+      if (size > Memory::kStack || static_cast<std::size_t>(get(at(0), bits)) > Memory::kStack)
+        return stop("the stack is too small");
       thread_->top = reinterpret_cast<Byte*>((reinterpret_cast<Word>(thread_->top) + 31) & ~Word{31});
       if (thread_->top + size + 4096 > memory_.stack(thread_->number) + Memory::kStack)
         return stop("the stack is too small");
@@ -52,6 +56,7 @@ void Machine::step() {
     case I::Load: {
       const Word address = word(0);
       if (!reads(address, decoded.size, decoded.meant)) return;
+      if (decoded.meant) ++polls_;
       std::memcpy(result, reinterpret_cast<const void*>(address), decoded.size);
       break;
     }
@@ -72,6 +77,7 @@ void Machine::step() {
     }
     case I::Br:
       if (decoded.ways.size() == 1) return go(frame, decoded, 0);
+      if (decoded.loop != kNoLoop && polls(frame, decoded.loop)) return go(frame, decoded, decoded.way_out);
       if (decoded.loop != kNoLoop && is_enough(frame, decoded.loop)) {
         cut_ = cut_ || frame.loops[decoded.loop].events != events_;
         return go(frame, decoded, decoded.way_out);
@@ -314,6 +320,8 @@ void Machine::step() {
     }
     case I::ExtractElement: {
       const auto index = static_cast<std::size_t>(get(at(1), bits_of(decoded.written->getOperand(1)->getType())));
+      const auto* from = llvm::dyn_cast<llvm::FixedVectorType>(decoded.written->getOperand(0)->getType());
+      if (from == nullptr || index >= from->getNumElements()) return stop("an element that is not there");
       std::memmove(result, at(0) + index * decoded.size, decoded.size);
       break;
     }
@@ -378,6 +386,7 @@ void Machine::step() {
           image_.layout().getTypeStoreSize(decoded.written->getOperand(1)->getType()).getFixedValue();
       const Word address = word(0);
       if (!writes(address, size, true)) return;
+      ++polls_;
       Byte* const place = reinterpret_cast<Byte*>(address);
       const bool same = std::memcmp(place, at(1), size) == 0;
       std::vector<Byte> old(place, place + size);

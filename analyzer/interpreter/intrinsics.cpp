@@ -30,14 +30,17 @@ void Machine::intrinsic(const llvm::Function& function, const Decoded& decoded, 
   const unsigned bits = decoded.bits;
   llvm::Type* const type = decoded.written->getType();
   const auto real = [&](std::size_t i) { return get_float(at(i), type); };
+  if (result != nullptr && type->isVectorTy()) return stop("arithmetic of a kind that is not known");
   switch (function.getIntrinsicID()) {
     case llvm::Intrinsic::memcpy:
     case llvm::Intrinsic::memmove:
+      work(std::min<Word>(word(2), Memory::kMostAtOnce));
       if (word(2) != 0 && reads(word(1), word(2)) && writes(word(0), word(2)))
         std::memmove(reinterpret_cast<void*>(word(0)), reinterpret_cast<const void*>(word(1)),
                      std::min<Word>(word(2), Memory::kMostAtOnce));
       break;
     case llvm::Intrinsic::memset:
+      work(std::min<Word>(word(2), Memory::kMostAtOnce));
       if (word(2) != 0 && writes(word(0), word(2)))
         std::memset(reinterpret_cast<void*>(word(0)), static_cast<int>(word(1)),
                     std::min<Word>(word(2), Memory::kMostAtOnce));

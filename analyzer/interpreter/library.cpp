@@ -52,7 +52,9 @@ Outcome Library::reallocate(Machine& machine, const Arguments& arguments, Byte* 
   Byte* const place = block(machine, arguments.word(1), 16);
   if (place == nullptr) return Outcome::Stop;
   if (const auto known = blocks_.find(old); known != blocks_.end()) {
-    std::memcpy(place, reinterpret_cast<const void*>(old), std::min<std::size_t>(known->second, arguments.word(1)));
+    const std::size_t kept = std::min<std::size_t>({known->second, arguments.word(1), Memory::kMostAtOnce});
+    machine.work(kept);
+    std::memcpy(place, reinterpret_cast<const void*>(old), kept);
     if (on_free) on_free(old, known->second);
     blocks_.erase(known);
   }
@@ -68,6 +70,7 @@ Outcome Library::release(Machine&, const Arguments& arguments, Byte*) {
 }
 Outcome Library::copy(Machine& machine, const Arguments& arguments, Byte* result) {
   const Word to = arguments.word(0), from = arguments.word(1), size = arguments.word(2);
+  machine.work(std::min<Word>(size, Memory::kMostAtOnce));
   if (size != 0 && machine.reads(from, size) && machine.writes(to, size))
     std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from),
                  std::min<Word>(size, Memory::kMostAtOnce));
@@ -76,6 +79,7 @@ Outcome Library::copy(Machine& machine, const Arguments& arguments, Byte* result
 }
 Outcome Library::set(Machine& machine, const Arguments& arguments, Byte* result) {
   const Word to = arguments.word(0), size = arguments.word(2);
+  machine.work(std::min<Word>(size, Memory::kMostAtOnce));
   if (size != 0 && machine.writes(to, size))
     std::memset(reinterpret_cast<void*>(to), static_cast<int>(arguments.word32(1)),
                 std::min<Word>(size, Memory::kMostAtOnce));
@@ -83,16 +87,19 @@ Outcome Library::set(Machine& machine, const Arguments& arguments, Byte* result)
   return Outcome::Done;
 }
 Outcome Library::compare(Machine& machine, const Arguments& arguments, Byte* result) {
-  const Word a = arguments.word(0), b = arguments.word(1), size = arguments.word(2);
+  const Word a = arguments.word(0), b = arguments.word(1),
+             size = std::min<Word>(arguments.word(2), Memory::kMostAtOnce);
   int differs = 0;
+  machine.work(size);
   if (size != 0 && machine.reads(a, size) && machine.reads(b, size))
     differs = std::memcmp(reinterpret_cast<const void*>(a), reinterpret_cast<const void*>(b), size);
   give32(result, static_cast<std::uint32_t>(differs));
   return Outcome::Done;
 }
 Outcome Library::find_byte(Machine& machine, const Arguments& arguments, Byte* result) {
-  const Word at = arguments.word(0), size = arguments.word(2);
+  const Word at = arguments.word(0), size = std::min<Word>(arguments.word(2), Memory::kMostAtOnce);
   Word found = 0;
+  machine.work(size);
   if (size != 0 && machine.reads(at, size))
     found = reinterpret_cast<Word>(
         std::memchr(reinterpret_cast<const void*>(at), static_cast<int>(arguments.word32(1)), size));
@@ -171,6 +178,8 @@ Outcome Library::clock(Machine&, const Arguments&, Byte* result) {
 }
 /// Something stands there afterwards.
 Outcome Library::print_into(Machine& machine, const Arguments& arguments, Byte* result) {
+  give32(result, 1);
+  if (arguments.word(0) == 0) return Outcome::Done;  // only the length is asked for
   if (!machine.writes(arguments.word(0), 2)) return Outcome::Stop;
   std::memcpy(reinterpret_cast<void*>(arguments.word(0)), "x", 2);
   give32(result, 1);
@@ -322,6 +331,13 @@ const std::unordered_map<std::string_view, Library::Function>& Library::function
       {"_ZNSt6thread6detachEv", &L::detach_thread},
       {"_ZNSt6thread20hardware_concurrencyEv", &L::thread_count},
       {"pthread_once", &L::once},
+      {"pthread_create", &L::start_plain_thread},
+      {"pthread_join", &L::join_plain_thread},
+      {"pthread_cond_wait", &L::wait_for_a_time},
+      {"pthread_cond_timedwait", &L::wait_for_a_time},
+      {"pthread_cond_clockwait", &L::wait_for_a_time},
+      {"pthread_cond_signal", &L::nothing},
+      {"pthread_cond_broadcast", &L::nothing},
       {"__cxa_guard_acquire", &L::guard},
       {"__cxa_guard_release", &L::guarded},
       {"__cxa_guard_abort", &L::nothing},

@@ -42,6 +42,9 @@ class Library {
   Outcome lock(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome unlock(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome wait(Machine& machine, const Arguments& arguments, Byte* result);
+  Outcome wait_for_a_time(Machine& machine, const Arguments& arguments, Byte* result);
+  Outcome start_plain_thread(Machine& machine, const Arguments& arguments, Byte* result);
+  Outcome join_plain_thread(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome start_thread(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome join_thread(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome detach_thread(Machine& machine, const Arguments& arguments, Byte* result);
@@ -75,6 +78,7 @@ class Library {
   /// std::string (library_text.cpp).
   static Outcome call_text(Machine& machine, std::string_view name, const Arguments& arguments, Byte* result);
 
+  Outcome wait_without(Machine& machine, Word mutex);
   static const std::unordered_map<std::string_view, Function>& functions();
   Byte* block(Machine& machine, std::size_t size, std::size_t alignment);
   bool mathematics(const llvm::Function& function, const Arguments& arguments, Byte* result);

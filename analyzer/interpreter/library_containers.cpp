@@ -8,112 +8,143 @@
 namespace streamsan::analyzer::interpreter {
 
 namespace {
-/// std::_Rb_tree_node_base: colour, parent, left, right. No balance is kept: an order is all that programs see.
-constexpr Word kParent = 8, kLeft = 16, kRight = 24;
-Word parent(Word node) { return load_word(node + kParent); }
-Word left(Word node) { return load_word(node + kLeft); }
-Word right(Word node) { return load_word(node + kRight); }
-Word least(Word node) {
-  while (left(node) != 0) node = left(node);
-  return node;
-}
-Word greatest(Word node) {
-  while (right(node) != 0) node = right(node);
-  return node;
-}
+
+/// Words of nodes, which the program may have got wrong: each is looked for in its memory.
+class Nodes {
+ public:
+  explicit Nodes(Machine& machine) : machine_(machine) {}
+
+  Word load(Word address) {
+    if (hops_++ < kMostHops && machine_.memory().contains(address, 8)) return load_word(address);
+    machine_.stop("a container that is none");
+    return 0;
+  }
+  void store(Word address, Word value) {
+    if (machine_.memory().contains(address, 8)) {
+      store_word(address, value);
+    } else {
+      machine_.stop("a container that is none");
+    }
+  }
+  // std::_Rb_tree_node_base: colour, parent, left, right. No balance is kept: an order is all that programs see.
+  Word parent(Word node) { return load(node + kParent); }
+  Word left(Word node) { return load(node + kLeft); }
+  Word right(Word node) { return load(node + kRight); }
+  Word least(Word node) {
+    for (Word next = left(node); next != 0; next = left(node)) node = next;
+    return node;
+  }
+  Word greatest(Word node) {
+    for (Word next = right(node); next != 0; next = right(node)) node = next;
+    return node;
+  }
+  static constexpr Word kParent = 8, kLeft = 16, kRight = 24;
+
+ private:
+  static constexpr std::size_t kMostHops = 100'000;
+  Machine& machine_;
+  std::size_t hops_ = 0;
+};
+
+constexpr Word kParent = Nodes::kParent, kLeft = Nodes::kLeft, kRight = Nodes::kRight;
+
 }  // namespace
 
 /// _Rb_tree_insert_and_rebalance(bool insert_left, node, parent, header)
 Outcome Library::tree_insert(Machine& machine, const Arguments& arguments, Byte*) {
+  Nodes nodes(machine);
   const bool to_left = (arguments.word(0) & 1) != 0;
   const Word node = arguments.word(1), above = arguments.word(2), header = arguments.word(3);
   for (const Word one : {node, above, header})
     if (!machine.writes(one, 32)) return Outcome::Stop;
-  store_word(node + kParent, above);
-  store_word(node + kLeft, 0);
-  store_word(node + kRight, 0);
+  nodes.store(node + kParent, above);
+  nodes.store(node + kLeft, 0);
+  nodes.store(node + kRight, 0);
   *reinterpret_cast<std::uint32_t*>(node) = 1;  // black: end() is red, which decrementing asks for
   if (to_left) {
-    store_word(above + kLeft, node);
+    nodes.store(above + kLeft, node);
     if (above == header) {
-      store_word(header + kParent, node);
-      store_word(header + kRight, node);
-    } else if (above == left(header)) {
-      store_word(header + kLeft, node);
+      nodes.store(header + kParent, node);
+      nodes.store(header + kRight, node);
+    } else if (above == nodes.left(header)) {
+      nodes.store(header + kLeft, node);
     }
   } else {
-    store_word(above + kRight, node);
-    if (above == right(header)) store_word(header + kRight, node);
+    nodes.store(above + kRight, node);
+    if (above == nodes.right(header)) nodes.store(header + kRight, node);
   }
   return Outcome::Done;
 }
 
 /// _Rb_tree_rebalance_for_erase(node, header) -> node
 Outcome Library::tree_erase(Machine& machine, const Arguments& arguments, Byte* result) {
+  Nodes nodes(machine);
   const Word node = arguments.word(0), header = arguments.word(1);
   if (!machine.writes(node, 32) || !machine.writes(header, 32)) return Outcome::Stop;
   const auto replace = [&](Word old, Word fresh) {
-    const Word above = parent(old);
-    if (parent(header) == old) {
-      store_word(header + kParent, fresh);
-    } else if (left(above) == old) {
-      store_word(above + kLeft, fresh);
+    const Word above = nodes.parent(old);
+    if (nodes.parent(header) == old) {
+      nodes.store(header + kParent, fresh);
+    } else if (nodes.left(above) == old) {
+      nodes.store(above + kLeft, fresh);
     } else {
-      store_word(above + kRight, fresh);
+      nodes.store(above + kRight, fresh);
     }
-    if (fresh != 0) store_word(fresh + kParent, above);
+    if (fresh != 0) nodes.store(fresh + kParent, above);
   };
-  if (left(node) == 0) {
-    replace(node, right(node));
-  } else if (right(node) == 0) {
-    replace(node, left(node));
+  if (nodes.left(node) == 0) {
+    replace(node, nodes.right(node));
+  } else if (nodes.right(node) == 0) {
+    replace(node, nodes.left(node));
   } else {
-    const Word next = least(right(node));
-    if (parent(next) != node) {
-      replace(next, right(next));
-      store_word(next + kRight, right(node));
-      store_word(right(next) + kParent, next);
+    const Word next = nodes.least(nodes.right(node));
+    if (nodes.parent(next) != node) {
+      replace(next, nodes.right(next));
+      nodes.store(next + kRight, nodes.right(node));
+      nodes.store(nodes.right(next) + kParent, next);
     }
     replace(node, next);
-    store_word(next + kLeft, left(node));
-    store_word(left(next) + kParent, next);
+    nodes.store(next + kLeft, nodes.left(node));
+    nodes.store(nodes.left(next) + kParent, next);
   }
-  const Word root = parent(header);
-  store_word(header + kLeft, root == 0 ? header : least(root));
-  store_word(header + kRight, root == 0 ? header : greatest(root));
+  const Word root = nodes.parent(header);
+  nodes.store(header + kLeft, root == 0 ? header : nodes.least(root));
+  nodes.store(header + kRight, root == 0 ? header : nodes.greatest(root));
   give(result, node);
   return Outcome::Done;
 }
 
 Outcome Library::tree_next(Machine& machine, const Arguments& arguments, Byte* result) {
+  Nodes nodes(machine);
   Word node = arguments.word(0);
   if (!machine.reads(node, 32)) return Outcome::Stop;
-  if (right(node) != 0) {
-    node = least(right(node));
+  if (nodes.right(node) != 0) {
+    node = nodes.least(nodes.right(node));
   } else {
-    Word above = parent(node);
-    while (node == right(above)) {
+    Word above = nodes.parent(node);
+    while (machine.stopped().empty() && node == nodes.right(above)) {
       node = above;
-      above = parent(above);
+      above = nodes.parent(above);
     }
-    if (right(node) != above) node = above;
+    if (nodes.right(node) != above) node = above;
   }
   give(result, node);
   return Outcome::Done;
 }
 
 Outcome Library::tree_previous(Machine& machine, const Arguments& arguments, Byte* result) {
+  Nodes nodes(machine);
   Word node = arguments.word(0);
   if (!machine.reads(node, 32)) return Outcome::Stop;
-  if (*reinterpret_cast<const std::uint32_t*>(node) == 0 && parent(parent(node)) == node) {
-    node = right(node);
-  } else if (left(node) != 0) {
-    node = greatest(left(node));
+  if (*reinterpret_cast<const std::uint32_t*>(node) == 0 && nodes.parent(nodes.parent(node)) == node) {
+    node = nodes.right(node);
+  } else if (nodes.left(node) != 0) {
+    node = nodes.greatest(nodes.left(node));
   } else {
-    Word above = parent(node);
-    while (node == left(above)) {
+    Word above = nodes.parent(node);
+    while (machine.stopped().empty() && node == nodes.left(above)) {
       node = above;
-      above = parent(above);
+      above = nodes.parent(above);
     }
     node = above;
   }
@@ -123,54 +154,59 @@ Outcome Library::tree_previous(Machine& machine, const Arguments& arguments, Byt
 
 // std::__detail::_List_node_base: next, previous.
 Outcome Library::list_hook(Machine& machine, const Arguments& arguments, Byte*) {
+  Nodes nodes(machine);
   const Word node = arguments.word(0), position = arguments.word(1);
   if (!machine.writes(node, 16) || !machine.writes(position, 16)) return Outcome::Stop;
-  const Word before = load_word(position + 8);
-  store_word(node, position);
-  store_word(node + 8, before);
-  store_word(before, node);
-  store_word(position + 8, node);
+  const Word before = nodes.load(position + 8);
+  nodes.store(node, position);
+  nodes.store(node + 8, before);
+  nodes.store(before, node);
+  nodes.store(position + 8, node);
   return Outcome::Done;
 }
 Outcome Library::list_unhook(Machine& machine, const Arguments& arguments, Byte*) {
+  Nodes nodes(machine);
   const Word node = arguments.word(0);
   if (!machine.reads(node, 16)) return Outcome::Stop;
-  const Word next = load_word(node), before = load_word(node + 8);
-  store_word(before, next);
-  store_word(next + 8, before);
+  const Word next = nodes.load(node), before = nodes.load(node + 8);
+  nodes.store(before, next);
+  nodes.store(next + 8, before);
   return Outcome::Done;
 }
 Outcome Library::list_transfer(Machine& machine, const Arguments& arguments, Byte*) {
+  Nodes nodes(machine);
   const Word position = arguments.word(0), begin = arguments.word(1), end = arguments.word(2);
   for (const Word one : {position, begin, end})
     if (!machine.writes(one, 16)) return Outcome::Stop;
   if (position == end) return Outcome::Done;
-  store_word(load_word(end + 8), position);
-  store_word(load_word(begin + 8), end);
-  store_word(load_word(position + 8), begin);
-  const Word before = load_word(position + 8);
-  store_word(position + 8, load_word(end + 8));
-  store_word(end + 8, load_word(begin + 8));
-  store_word(begin + 8, before);
+  nodes.store(nodes.load(end + 8), position);
+  nodes.store(nodes.load(begin + 8), end);
+  nodes.store(nodes.load(position + 8), begin);
+  const Word before = nodes.load(position + 8);
+  nodes.store(position + 8, nodes.load(end + 8));
+  nodes.store(end + 8, nodes.load(begin + 8));
+  nodes.store(begin + 8, before);
   return Outcome::Done;
 }
 
 // std::__detail::_Prime_rehash_policy: float max load, size_t next resize.
 Outcome Library::next_buckets(Machine& machine, const Arguments& arguments, Byte* result) {
+  Nodes nodes(machine);
   Word count = 13;
   while (count < arguments.word(1)) count = count * 2 + 1;
-  if (machine.writes(arguments.word(0) + 8, 8)) store_word(arguments.word(0) + 8, count);
+  if (machine.writes(arguments.word(0) + 8, 8)) nodes.store(arguments.word(0) + 8, count);
   give(result, count);
   return Outcome::Done;
 }
 /// (this, buckets, elements, more) -> pair<bool, size_t>
 Outcome Library::needs_rehash(Machine& machine, const Arguments& arguments, Byte* result) {
+  Nodes nodes(machine);
   const Word buckets = arguments.word(1), elements = arguments.word(2) + arguments.word(3);
   if (!machine.writes(arguments.word(0) + 8, 8)) return Outcome::Stop;
   if (elements <= buckets && buckets > 1) return Outcome::Done;
   Word count = 13;
   while (count < elements) count = count * 2 + 1;
-  store_word(arguments.word(0) + 8, count);
+  nodes.store(arguments.word(0) + 8, count);
   if (result != nullptr) {
     *result = 1;
     std::memcpy(result + 8, &count, sizeof count);
@@ -178,6 +214,7 @@ Outcome Library::needs_rehash(Machine& machine, const Arguments& arguments, Byte
   return Outcome::Done;
 }
 Outcome Library::hash(Machine& machine, const Arguments& arguments, Byte* result) {
+  Nodes nodes(machine);
   const Word at = arguments.word(0), size = arguments.word(1);
   Word value = 14695981039346656037ULL;
   if (size != 0 && !machine.reads(at, size)) return Outcome::Stop;

@@ -60,6 +60,11 @@ Outcome Library::call_text(Machine& machine, std::string_view name, const Argume
   const Word object = arguments.word(0), a = arguments.word(1), b = arguments.word(2), c = arguments.word(3),
              d = arguments.word(4);
   std::string text, other;
+  for (const Word size : {a, b, c, d})
+    if (!machine.memory().contains(size, 1) && size > Memory::kMostAtOnce && size != ~Word{0}) {
+      machine.stop("a text that is too long");
+      return Outcome::Stop;
+    }
   if (name == "9_M_createERmm") {
     if (!machine.reads(a, 8)) return Outcome::Stop;
     give(result, reinterpret_cast<Word>(machine.memory().heap(load_word(a) + 1)));

@@ -26,11 +26,8 @@ Outcome Library::unlock(Machine&, const Arguments& arguments, Byte* result) {
   give32(result, 0);
   return Outcome::Done;
 }
-/// condition_variable::wait(unique_lock&): the lock goes, the others have their turn, the lock comes back.
-Outcome Library::wait(Machine& machine, const Arguments& arguments, Byte*) {
-  const Word lock = arguments.word(1);
-  if (!machine.reads(lock, 8)) return Outcome::Stop;
-  const Word mutex = load_word(lock);
+/// The lock goes, the others have their turn, the lock comes back.
+Outcome Library::wait_without(Machine& machine, Word mutex) {
   const Word call = reinterpret_cast<Word>(machine.thread().frames.back().at);
   bool& waited = waits_[{machine.thread().number, call}];
   if (!waited) {
@@ -43,6 +40,34 @@ Outcome Library::wait(Machine& machine, const Arguments& arguments, Byte*) {
   locks_[mutex] = machine.thread().number;
   waited = false;
   return Outcome::Done;
+}
+/// condition_variable::wait(unique_lock&)
+Outcome Library::wait(Machine& machine, const Arguments& arguments, Byte*) {
+  const Word lock = arguments.word(1);
+  if (!machine.reads(lock, 8)) return Outcome::Stop;
+  return wait_without(machine, load_word(lock));
+}
+/// (condition, mutex, ...): the time is over when the others have had their turn.
+Outcome Library::wait_for_a_time(Machine& machine, const Arguments& arguments, Byte* result) {
+  constexpr std::uint32_t kTimedOut = 110;
+  give32(result, arguments.size() > 2 ? kTimedOut : 0);
+  return wait_without(machine, arguments.word(1));
+}
+/// pthread_create(&thread, attributes, function, argument)
+Outcome Library::start_plain_thread(Machine& machine, const Arguments& arguments, Byte* result) {
+  const Word given[] = {arguments.word(3)};
+  const std::size_t thread = machine.start_thread(arguments.word(2), given);
+  if (thread == 0 || !machine.writes(arguments.word(0), 8)) {
+    machine.stop("a thread that cannot be started");
+    return Outcome::Stop;
+  }
+  store_word(arguments.word(0), thread);
+  give32(result, 0);
+  return Outcome::Done;
+}
+Outcome Library::join_plain_thread(Machine& machine, const Arguments& arguments, Byte* result) {
+  give32(result, 0);
+  return machine.has_ended(arguments.word(0)) ? Outcome::Done : Outcome::Again;
 }
 Outcome Library::start_thread(Machine& machine, const Arguments& arguments, Byte*) {
   const Word object = arguments.word(0), owner = arguments.word(1);

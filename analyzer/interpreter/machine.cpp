@@ -92,6 +92,10 @@ bool Machine::enter(const llvm::Function& function, std::span<const Byte* const>
       return false;
     }
     thread.top = reinterpret_cast<Byte*>((reinterpret_cast<Word>(thread.top) + 31) & ~Word{31});
+    if (bytes > Memory::kStack || thread.top + bytes + 4096 > end) {
+      stop("the stack is too small");
+      return false;
+    }
     std::memcpy(thread.top, reinterpret_cast<const void*>(from), bytes);
     const Word copy = reinterpret_cast<Word>(thread.top);
     std::memcpy(slots + place, &copy, sizeof copy);
@@ -142,9 +146,27 @@ void Machine::go(Frame& frame, const Decoded& decoded, std::size_t way) {
     if (decoded.again[way]) {
       ++rounds.count;
     } else {
-      rounds = {.steps = steps_, .events = events_, .count = 0};
+      rounds = {.steps = steps_, .events = events_, .polls = polls_, .count = 0};
     }
   }
+}
+
+/// A loop that only reads what another thread, or the GPU, is to write. The others have their turn; where there is
+/// none, the loop is left as if the value had come.
+bool Machine::polls(Frame& frame, std::uint32_t loop) {
+  constexpr std::uint32_t kPatience = 50;
+  if (frame.loops.empty()) return false;
+  Frame::Rounds& rounds = frame.loops[loop];
+  if (rounds.events != events_ || rounds.polls == polls_ || rounds.count < kPatience) return false;
+  const bool others = std::ranges::any_of(
+      threads_, [&](const auto& other) { return other.get() != thread_ && !other->frames.empty(); });
+  if (!others) {
+    world_.polled(*this);
+    return true;
+  }
+  rounds = {.steps = steps_, .events = events_, .polls = polls_, .count = 0};
+  yielded_ = true;
+  return false;
 }
 
 /// A loop that only computes need not be run to its end, nor one that has shown all that it does in many rounds.

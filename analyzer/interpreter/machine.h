@@ -38,6 +38,7 @@ struct Frame {
   struct Rounds {
     std::uint64_t steps = 0;   ///< the machine's, then
     std::uint64_t events = 0;  ///< likewise
+    std::uint64_t polls = 0;   ///< likewise
     std::uint32_t count = 0;
   };
   std::vector<Rounds> loops;
@@ -77,6 +78,8 @@ class World {
                        std::size_t result_size) = 0;
   /// A function with a body, which is called instead of it. Asked once of each.
   virtual bool takes(const llvm::Function& function) = 0;
+  /// A loop waits for a value that nobody here will write: whoever would have, may have been waited for.
+  virtual void polled(Machine& machine) = 0;
   /// The host touches memory of CUDA's.
   virtual void touch(Machine& machine, Word address, std::size_t size, bool write) = 0;
 };
@@ -98,6 +101,8 @@ class Machine {
   /// Loops with events in them were cut short.
   [[nodiscard]] bool cut() const { return cut_; }
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
+  /// What one step did to so many bytes.
+  void work(Word bytes) { steps_ += bytes / 64; }
   /// What the function returned, if that is an int.
   [[nodiscard]] int result() const { return result_; }
   /// Why it ended before its end; empty: it did not.
@@ -135,6 +140,7 @@ class Machine {
   void call(const Decoded& decoded, Frame& frame);
   void go(Frame& frame, const Decoded& decoded, std::size_t way);
   [[nodiscard]] bool is_enough(const Frame& frame, std::uint32_t loop) const;
+  bool polls(Frame& frame, std::uint32_t loop);
   void unwind();
   void intrinsic(const llvm::Function& function, const Decoded& decoded, Frame& frame);
   int selector(Word type);
@@ -147,6 +153,7 @@ class Machine {
   std::uint64_t most_steps_;
   std::uint64_t steps_ = 0;
   std::uint64_t events_ = 0;
+  std::uint64_t polls_ = 0;  ///< volatile and atomic reads
   bool cut_ = false;
   Word watched_ = 0;
   Word watched_size_ = 0;

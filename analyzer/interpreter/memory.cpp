@@ -25,6 +25,7 @@ Memory::~Memory() {
 }
 
 Byte* Memory::heap(std::size_t size, std::size_t alignment) {
+  if (size > kMostSize) return nullptr;
   const Word begin = (reinterpret_cast<Word>(heap_) + alignment - 1) & ~Word{alignment - 1};
   const Word end = reinterpret_cast<Word>(heap_end_);
   // A byte apart: the end of one block is not the begin of the next.
@@ -35,6 +36,7 @@ Byte* Memory::heap(std::size_t size, std::size_t alignment) {
 
 Byte* Memory::pinned(std::size_t size) {
   constexpr std::size_t kPage = 4096;
+  if (size > kMostSize) return nullptr;
   const std::size_t whole = (size + kPage) / kPage * kPage;
   if (whole > static_cast<std::size_t>(pinned_ + kPinned - next_pinned_)) return nullptr;
   Byte* const result = next_pinned_;
@@ -44,6 +46,7 @@ Byte* Memory::pinned(std::size_t size) {
 
 Word Memory::device(std::size_t size) {
   constexpr std::size_t kUnit = 512;
+  if (size > kMostSize) return 0;
   const Word result = next_device_;
   next_device_ += (size + kUnit) / kUnit * kUnit;
   return result;

@@ -22,6 +22,8 @@ class Memory {
   static constexpr std::size_t kMostThreads = 64;
   static constexpr std::size_t kHeap = std::size_t{64} << 30U;  ///< addresses; what is touched is what costs
   static constexpr std::size_t kPinned = std::size_t{16} << 30U;
+  /// A size above this is a mistake of the program's, or one of ours.
+  static constexpr std::size_t kMostSize = std::size_t{1} << 38U;
   /// Of what a program fills or copies in one call, so much is; the rest of it keeps its zeros, and costs nothing.
   static constexpr std::size_t kMostAtOnce = std::size_t{64} << 20U;
   static constexpr Word kDevice = Word{0x7e} << 40U;
@@ -44,6 +46,7 @@ class Memory {
   /// nullptr: there is no more.
   Byte* heap(std::size_t size, std::size_t alignment = 16);
   Byte* pinned(std::size_t size);
+  /// 0: the size is too large.
   Word device(std::size_t size);
 
  private:

@@ -66,6 +66,11 @@ inline void put_float(Byte* to, long double value, const llvm::Type* type) {
   }
 }
 
+/// A floating point number that is computed with here.
+inline bool is_number(const llvm::Type* type) {
+  return type->isFloatTy() || type->isDoubleTy() || type->isX86_FP80Ty();
+}
+
 /// Of memory that is known to be the program's.
 inline Word load_word(Word address) {
   Word value = 0;

@@ -147,7 +147,10 @@ void FreeListSearch::read_found(OfFunction& body) const {
     const clang::Expr* node = strip(mapped->getImplicitObjectArgument());
     const clang::CXXMemberCallExpr* call = method_call(node, &inner);
     // auto node = free_.extract(size)
-    if (call == nullptr && (call = found_by(body, node)) != nullptr) inner = call->getMethodDecl()->getName();
+    if (call == nullptr) {
+      call = found_by(body, node);
+      if (call != nullptr) inner = call->getMethodDecl()->getName();
+    }
     if (call == nullptr || inner != "extract" || call->getNumArgs() != 1) continue;
     const Named list = named_container(call->getImplicitObjectArgument());
     if (list.container == nullptr) continue;

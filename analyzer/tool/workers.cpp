@@ -68,7 +68,7 @@ void open_as(int descriptor, const char* path, int flags) {
   if (file < 0 || ::dup2(file, descriptor) < 0) {
     ::_exit(kNotStarted);
   }
-  ::close(file);
+  if (file != descriptor) ::close(file);  // it was closed before, and the file has got its number
 }
 
 /// What a worker does: clang-tidy's own main function. An exception ends it as a crash does.

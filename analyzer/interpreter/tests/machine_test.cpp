@@ -23,6 +23,7 @@ class Plain : public World {
     return library_.call(machine, function, arguments, result, size);
   }
   bool takes(const llvm::Function&) override { return false; }
+  void polled(Machine&) override {}
   void touch(Machine&, Word, std::size_t, bool) override {}
 
  private:
