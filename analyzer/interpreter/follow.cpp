@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <utility>
 
 #include "analyzer/interpreter/cuda.h"
 #include "analyzer/interpreter/library.h"
@@ -87,6 +88,7 @@ class Follower : public World, public ordering::HazardSink {
   Cuda cuda_;
   Library library_;
   const Machine* machine_ = nullptr;
+  std::set<std::pair<Place, Place>> seen_;
   std::set<std::tuple<Check, std::string, unsigned, std::string, unsigned>> told_;
 };
 
@@ -234,6 +236,8 @@ Cause cause_of(ordering::NearestEdge edge) {
 
 void Follower::hazard(const ordering::Hazard& found) {
   if (found.certainty != ordering::Certainty::Certain || found.order != ordering::Order::Unordered) return;
+  // A loop shows one conflict many times.
+  if (!seen_.emplace(cuda_.place(found.later.site), cuda_.place(found.earlier.site)).second) return;
   Hazard made;
   made.level = Level::Likely;  // of one run, in which some values were made up
   made.earlier = action(found.earlier);
