@@ -212,7 +212,7 @@ class Bare {
     Action result;
     result.work = op.work;
     if (op.site != ir::kNoSite) result.where.site = function_[op.site];
-    result.what = result.where.site.text.empty() ? op.name : result.where.site.text;
+    result.what = name_of(function_, op);
     return result;
   }
 

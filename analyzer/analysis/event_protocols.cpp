@@ -130,7 +130,7 @@ class Protocols {
     hazard.usr = function.usr;
     const ir::Site site = use.op->site == ir::kNoSite ? ir::Site{} : function[use.op->site];
     hazard.later.where.site = site;
-    hazard.later.what = site.text.empty() ? use.op->name : site.text;
+    hazard.later.what = name_of(function, *use.op);
     hazard.later.work = use.op->work;
     if (use.op->kind != OpKind::SyncEvent && use.op->stream.place != ir::kNoPlace)
       hazard.later.stream.name = function.spell(use.op->stream);

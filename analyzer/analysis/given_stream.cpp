@@ -28,21 +28,6 @@ bool asks_about(const ir::Function& function, const ir::Block& block, ir::PlaceI
          std::ranges::find(function[block.condition].uses, place) != function[block.condition].uses.end();
 }
 
-/// From the end of the one to the start of the other.
-bool leads_to(const ir::Function& function, const ir::Block& from, const ir::Block& to) {
-  std::vector<bool> seen(function.blocks.size());
-  std::vector<ir::BlockId> ways = from.successors;
-  while (!ways.empty()) {
-    const auto at = static_cast<std::size_t>(ways.back());
-    ways.pop_back();
-    if (seen[at]) continue;
-    seen[at] = true;
-    if (&function.blocks[at] == &to) return true;
-    ways.insert(ways.end(), function.blocks[at].successors.begin(), function.blocks[at].successors.end());
-  }
-  return false;
-}
-
 }  // namespace
 
 bool is_default(const Operand& stream) {
@@ -57,8 +42,9 @@ ir::PlaceId stream_parameter(const ir::Function& function, const ir::Block& bloc
     only = place;
   }
   if (only == ir::kNoPlace || function[only].reference || !used(function, only)) return ir::kNoPlace;
+  const auto number = [&](const ir::Block& of) { return static_cast<std::size_t>(&of - function.blocks.data()); };
   const bool asked = std::ranges::any_of(function.blocks, [&](const ir::Block& other) {
-    return asks_about(function, other, only) && leads_to(function, other, block);
+    return asks_about(function, other, only) && ir::reached_behind(function, number(other))[number(block)];
   });
   return asked ? ir::kNoPlace : only;
 }

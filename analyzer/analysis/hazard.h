@@ -47,6 +47,11 @@ struct Where {
   std::vector<ir::Site> calls;
 };
 
+/// Of a site of the function; empty: kNoSite.
+Where where(const ir::Function& function, ir::SiteId site);
+/// What messages call the op: by its site's text, or else by its name.
+const std::string& name_of(const ir::Function& function, const ir::Op& op);
+
 /// A stream, event or buffer as messages name it.
 struct Thing {
   std::string name;  ///< "s1", "this->streams_[i]", "the default stream"; empty: there is none

@@ -258,7 +258,7 @@ class Omitted {
     hazard.usr = function_.usr;
     hazard.later.work = op.work;
     hazard.later.where.site = function_[op.site];
-    hazard.later.what = function_[op.site].text.empty() ? op.name : function_[op.site].text;
+    hazard.later.what = name_of(function_, op);
     hazard.later.stream = unnamed(UnnamedStream::Default);
     hazard.detail = stream == ir::kNoPlace ? std::string(ir::name(ir::Hidden::CurrentStream)) : function_.spell(stream);
     const bool shown = !ir::hidden_part(hazard.detail);

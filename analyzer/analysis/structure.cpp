@@ -169,12 +169,9 @@ class Structure {
     hazard.function = function_.name;
     hazard.usr = function_.usr;
     hazard.later.work = op.work;
-    hazard.later.what = op.name;
+    hazard.later.what = name_of(function_, op);
     if (op.site != ir::kNoSite) {
       hazard.later.where.site = function_[op.site];
-      if (!function_[op.site].text.empty()) {
-        hazard.later.what = function_[op.site].text;
-      }
     }
     if (op.stream.kind == ir::Operand::Kind::DefaultStream) {
       hazard.later.stream = unnamed(UnnamedStream::Default);

@@ -15,14 +15,7 @@ bool in_a_place(const ir::Operand& operand) {
 
 }  // namespace
 
-Where Witness::where(ir::SiteId site) const {
-  Where result;
-  if (site == ir::kNoSite) return result;
-  result.site = values_.function()[site];
-  for (ir::SiteId call = result.site.call; call != ir::kNoSite; call = values_.function()[call].call)
-    result.calls.push_back(values_.function()[call]);
-  return result;
-}
+Where Witness::where(ir::SiteId site) const { return analyzer::where(values_.function(), site); }
 
 Thing Witness::thing(ValueId value, const ir::Operand& written, OpIndex op) const {
   const ir::Function& function = values_.function();

@@ -233,17 +233,9 @@ std::string class_of(const std::string& path) {
   return first.substr(0, first.rfind("::") + 2);
 }
 
-Where where(const ir::Function& function, ir::SiteId id) {
-  Where result{.site = function[id], .calls = {}};
-  for (ir::SiteId call = result.site.call; call != ir::kNoSite; call = function[call].call)
-    result.calls.push_back(function[call]);
-  return result;
-}
-
 Action action(const Method& method, const At& at) {
   const ir::Function& function = method.function();
-  Action result{.where = where(function, at.op->site), .what = at.op->name, .work = at.op->work};
-  if (!function[at.op->site].text.empty()) result.what = function[at.op->site].text;
+  Action result{.where = where(function, at.op->site), .what = name_of(function, *at.op), .work = at.op->work};
   if (at.op->stream.place != ir::kNoPlace) result.stream.name = function.spell(at.op->stream);
   return result;
 }

@@ -326,11 +326,11 @@ class Records {
     hazard.cause = Cause::NeverRecorded;
     hazard.function = function_.name;
     hazard.usr = function_.usr;
-    hazard.later.where = where(op.site);
-    hazard.later.what = function_[op.site].text.empty() ? op.name : function_[op.site].text;
+    hazard.later.where = where(function_, op.site);
+    hazard.later.what = name_of(function_, op);
     hazard.later.stream.name = function_.spell(stream);
     hazard.event.name = function_.spell(event);
-    hazard.event.origin = where(its.made.front()->op->site);
+    hazard.event.origin = where(function_, its.made.front()->op->site);
     const Creation& made = *of_stream.made.front();
     const std::string on = !of_stream.several ? "device " + std::to_string(of_stream.one.number)
                            : made.device.kind == Device::Kind::Counted ? "one device after the other"
@@ -338,16 +338,7 @@ class Records {
     const std::string of_event =
         its.one.kind == Device::Kind::Number ? "device " + std::to_string(its.one.number) : "one device";
     hazard.detail = "the event is created on " + of_event + ", the stream on " + on;
-    hazard.evidence.push_back({"the stream is created here", where(made.op->site)});
-  }
-
-  [[nodiscard]] Where where(ir::SiteId id) const {
-    Where result;
-    if (id == ir::kNoSite) return result;
-    result.site = function_[id];
-    for (ir::SiteId call = result.site.call; call != ir::kNoSite; call = function_[call].call)
-      result.calls.push_back(function_[call]);
-    return result;
+    hazard.evidence.push_back({"the stream is created here", where(function_, made.op->site)});
   }
 
   const ir::Function& function_;

@@ -19,7 +19,6 @@ namespace streamsan::analyzer::interpreter {
 
 using api::EffectKind;
 using ordering::AccessMode;
-using ordering::Address;
 using ordering::Footprint;
 using ordering::MemoryKind;
 
@@ -29,9 +28,8 @@ ordering::ContextId context_of(Word device) { return ordering::ContextId{static_
 
 }  // namespace
 
-Cuda::Cuda(clang::ASTContext& context, const Models& models, const HostModule& host, ordering::HazardSink& sink,
-           bool per_thread_default_stream)
-    : context_(context), models_(models), host_(host), model_({}, sink), per_thread_(per_thread_default_stream) {
+Cuda::Cuda(Symbols& symbols, const HostModule& host, ordering::HazardSink& sink, bool per_thread_default_stream)
+    : symbols_(symbols), host_(host), model_({}, sink), per_thread_(per_thread_default_stream) {
   places_.emplace_back();
   names_.emplace_back();
 }
@@ -84,7 +82,7 @@ ordering::EventId Cuda::event(Word handle) {
 /// Now, or when the graph that the stream is captured into is launched.
 void Cuda::enqueue(Word handle, const Action& action) {
   if (const auto captured = capturing_.find(handle); captured != capturing_.end()) {
-    graphs_[captured->second].work.emplace_back(handle, action);
+    graphs_[captured->second].push_back(action);
   } else {
     action(stream(handle));
   }
@@ -134,7 +132,7 @@ void Cuda::host_freed(Machine& machine, Word address, std::size_t size) {
   model_.host_free(now(machine, ""), {address, address + size});
 }
 
-Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& arguments, Byte*) {
+Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& arguments) {
   const api::Effect& effect = model.effect;
   const auto argument = [&](int position) {
     return position >= 0 ? arguments.word(static_cast<std::size_t>(position)) : Word{0};
@@ -223,6 +221,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
         Word& side = model.symbol_argument == effect.dst ? dst : src;
         side = shadowed(machine, side) + argument(model.offset_argument);
       }
+      if (!sides_are_right(machine, model, arguments, dst, src)) return Outcome::Done;
       // What the host can see of it.
       if (bytes <= Memory::kMostAtOnce && machine.memory().contains(dst, bytes) &&
           machine.memory().contains(src, bytes)) {
@@ -369,7 +368,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       const Word graph = argument(effect.object);
       const ordering::StreamId in = stream(handle);
       model_.graph_launch(call, in, graph);
-      for (const auto& [own, action] : graphs_[graph].work) action(in);
+      for (const Action& action : graphs_[graph]) action(in);
       return Outcome::Done;
     }
     case EffectKind::GraphUpdate:
@@ -395,6 +394,17 @@ void Cuda::may_wait(Machine& machine) {
     model_.sync_context(now(machine, "an unknown function"), context_of(device));
     finish();
   }
+}
+
+const clang::FunctionDecl* Cuda::declared(const llvm::Function& function) const {
+  return llvm::dyn_cast_or_null<clang::FunctionDecl>(host_.declaration(function.getName()));
+}
+
+const Model* Cuda::spelled(const std::string& name, std::size_t arguments) const {
+  Callee callee;
+  callee.qualified = callee.name = name;
+  callee.arguments = static_cast<unsigned>(arguments);
+  return symbols_.models().find(callee);
 }
 
 Outcome Cuda::call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result) {
@@ -425,7 +435,8 @@ Outcome Cuda::called(Machine& machine, const llvm::Function& function, const std
     }
     return Outcome::Done;
   }
-  if (launch(machine, name, arguments, result)) {
+  if (give(machine, name, arguments, result)) return Outcome::Done;
+  if (launch(machine, name, arguments)) {
     machine.event();
     return Outcome::Done;
   }
@@ -433,21 +444,11 @@ Outcome Cuda::called(Machine& machine, const llvm::Function& function, const std
       name.starts_with("cuda") || name.starts_with("hip") ||
       (name.starts_with("cu") && name.size() > 2 && std::isupper(static_cast<unsigned char>(name[2])) != 0);
   if (cuda && property(machine, name, arguments, result)) return Outcome::Done;
-  if (name == "cudaSetDevice" || name == "hipSetDevice") {
-    device_ = devices_[machine.thread().number] = arguments.word32(0);
-    return Outcome::Done;
-  }
-  const auto find = [&](const std::string& spelled) {
-    Callee callee;
-    callee.qualified = callee.name = spelled;
-    callee.arguments = static_cast<unsigned>(arguments.size());
-    return models_.find(callee);
-  };
-  const Model* model = find(name);
+  const Model* model = spelled(name, arguments.size());
   if (model != nullptr) machine.event();
   for (const std::string_view ending : {"_v2", "_v3", "_v4"})
     if (model == nullptr && std::string_view(name).ends_with(ending))
-      model = find(name.substr(0, name.size() - ending.size()));
+      model = spelled(name.substr(0, name.size() - ending.size()), arguments.size());
   if (model == nullptr && !cuda) return Outcome::Unknown;
   if (model == nullptr) {
     may_wait(machine);
@@ -455,7 +456,11 @@ Outcome Cuda::called(Machine& machine, const llvm::Function& function, const std
   }
   switch (model->action) {
     case ActionKind::Effect:
-      return effect(machine, *model, arguments, result);
+      return effect(machine, *model, arguments);
+    case ActionKind::SetDevice:
+      if (model->value_argument < 0) return Outcome::Unknown;
+      device_ = devices_[machine.thread().number] = arguments.word32(static_cast<std::size_t>(model->value_argument));
+      return Outcome::Done;
     case ActionKind::SetHandleStream:
       handle_streams_[arguments.word(0)] = arguments.word(1);
       return Outcome::Done;
@@ -466,10 +471,10 @@ Outcome Cuda::called(Machine& machine, const llvm::Function& function, const std
     case ActionKind::Nothing:
       if (model->makes_handle) {
         // Of cuFFT a handle is an int.
-        const auto* declared = llvm::dyn_cast_or_null<clang::FunctionDecl>(host_.declaration(function.getName().str()));
-        const bool narrow = declared != nullptr && declared->getNumParams() > 0 &&
-                            declared->getParamDecl(0)->getType()->isPointerType() &&
-                            declared->getParamDecl(0)->getType()->getPointeeType()->isIntegerType();
+        const clang::FunctionDecl* maker = declared(function);
+        const bool narrow = maker != nullptr && maker->getNumParams() > 0 &&
+                            maker->getParamDecl(0)->getType()->isPointerType() &&
+                            maker->getParamDecl(0)->getType()->getPointeeType()->isIntegerType();
         put(machine, arguments.word(0), reinterpret_cast<Word>(machine.memory().heap(64)), narrow ? 4 : 8);
       }
       return Outcome::Done;

@@ -6,17 +6,20 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "analyzer/interpreter/machine.h"
 #include "analyzer/lowering/kernel_effects.h"
+#include "analyzer/lowering/symbols.h"
 #include "analyzer/models/model.h"
 #include "ordering/model.h"
 
 namespace clang {
-class ASTContext;
-}
+class FunctionDecl;
+class ParmVarDecl;
+}  // namespace clang
 
 namespace streamsan::analyzer {
 class HostModule;
@@ -33,8 +36,7 @@ using Place = std::vector<const llvm::Instruction*>;
 
 class Cuda {
  public:
-  Cuda(clang::ASTContext& context, const Models& models, const HostModule& host, ordering::HazardSink& sink,
-       bool per_thread_default_stream);
+  Cuda(Symbols& symbols, const HostModule& host, ordering::HazardSink& sink, bool per_thread_default_stream);
 
   Outcome call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result);
   /// Is it a library's function, in a header, whose meaning is known?
@@ -55,6 +57,13 @@ class Cuda {
   [[nodiscard]] std::size_t number(ordering::StreamId stream) const;
   [[nodiscard]] ordering::StreamKind kind(ordering::StreamId stream) const { return model_.kind_of(stream); }
 
+  // What a made-up caller gives (callers.h).
+  /// Blocks of the caller's that are the host's, counted from 0; the others are the device's.
+  void keep_in_host(const std::set<std::size_t>& blocks) { host_blocks_ = blocks; }
+  /// The number of the block that an address of the device's lies in; nullopt: in none that was given.
+  [[nodiscard]] std::optional<std::size_t> given_block(Word address) const;
+  [[nodiscard]] bool is_given(ordering::StreamId stream) const;
+
  private:
   struct Touch {
     const llvm::Instruction* by = nullptr;
@@ -64,8 +73,13 @@ class Cuda {
     friend bool operator==(const Touch&, const Touch&) = default;
   };
   using Action = std::function<void(ordering::StreamId)>;
-  struct Capture {
-    std::vector<std::pair<Word, Action>> work;  ///< stream, what is done
+  /// Of a kernel: its bytes in the program's memory.
+  struct Parameter {
+    const clang::ParmVarDecl* declared = nullptr;
+    Word at = 0;
+    std::size_t size = 0;
+    /// Of a number; 0: it is none.
+    [[nodiscard]] Word value() const;
   };
 
   Outcome called(Machine& machine, const llvm::Function& function, const std::string& name, const Arguments& arguments,
@@ -75,17 +89,41 @@ class Cuda {
   ordering::EventId event(Word handle);
   void enqueue(Word stream, const Action& action);
   void finish() { model_.returned(thread_, true); }
-  Outcome effect(Machine& machine, const Model& model, const Arguments& arguments, Byte* result);
+  Outcome effect(Machine& machine, const Model& model, const Arguments& arguments);
   bool property(Machine& machine, std::string_view name, const Arguments& arguments, Byte* result);
-  bool launch(Machine& machine, std::string_view name, const Arguments& arguments, Byte* result);
+  /// False: `name` is no part of a launch.
+  bool launch(Machine& machine, std::string_view name, const Arguments& arguments);
+  void push_configuration(Machine& machine, const Arguments& arguments);
+  void pop_configuration(Machine& machine, const Arguments& arguments);
+  /// False: `name` is no function that gives a caller its arguments.
+  bool give(Machine& machine, std::string_view name, const Arguments& arguments, Byte* result);
+  Word give_memory(Machine& machine, const Arguments& arguments);
+  Word give_stream(Machine& machine, const Arguments& arguments);
+  Word give_event(Machine& machine, const Arguments& arguments);
+  /// False: one side of a copy is the host's and was given as the device's; the machine has stopped.
+  bool sides_are_right(Machine& machine, const Model& model, const Arguments& arguments, Word dst, Word src);
+  void launch_plain(Machine& machine, const Arguments& arguments);
+  /// With a cudaLaunchConfig_t.
+  void launch_configured(Machine& machine, const Arguments& arguments);
   void launch_kernel(Machine& machine, const llvm::Function& stub, std::uint64_t threads, Word parameters, Word stream,
                      bool overlaps);
   void library_work(Machine& machine, const llvm::Function& function, const Model& model, const Arguments& arguments);
+  /// Where in the words of a call a parameter's begin (x86-64): an empty object has none, a small one may have two.
+  [[nodiscard]] std::size_t words_before(const clang::FunctionDecl* function, std::size_t parameter) const;
+  /// The declaration of a function of the module; nullptr: there is none.
+  [[nodiscard]] const clang::FunctionDecl* declared(const llvm::Function& function) const;
+  /// By the name that the program calls it by; nullptr: there is none.
+  const Model* spelled(const std::string& name, std::size_t arguments) const;
+  /// nullopt: they are not in the program's memory.
+  std::optional<std::vector<Parameter>> parameters_of(Machine& machine, const clang::FunctionDecl& kernel,
+                                                      Word list) const;
+  /// Of "field" or "field.field"; nullopt: there is no such field.
+  [[nodiscard]] std::optional<std::size_t> offset_of(const clang::CXXRecordDecl& record, std::string_view path) const;
+  ordering::FunctionId number_of(const std::string& function);
   Word shadowed(Machine& machine, Word variable);
   bool put(Machine& machine, Word address, Word value, std::size_t size = 8);
 
-  clang::ASTContext& context_;
-  const Models& models_;
+  Symbols& symbols_;
   const HostModule& host_;
   ordering::Model model_;
   KernelEffects kernels_;
@@ -98,12 +136,13 @@ class Cuda {
   std::map<Word, GridBehaviour> fronts_;  ///< of the last kernel in a stream
   std::map<Word, Word> handle_streams_;   ///< of a library's handle
   std::map<Word, Word> shadows_;          ///< variables of the device, by that of the host
-  std::map<Word, std::pair<Word, std::size_t>> arrays_;
-  std::map<Word, Capture> graphs_;
+  std::map<Word, std::vector<Action>> graphs_;
   std::map<Word, Word> capturing_;  ///< stream -> graph
   std::map<Word, Word> capture_events_;
-  std::map<Word, std::size_t> watched_;  ///< registered host memory
-  std::map<std::string, std::uint32_t> functions_;
+  std::set<std::size_t> host_blocks_;
+  std::vector<ordering::Range> given_blocks_;
+  std::map<Word, Word> given_streams_;              ///< handle, by number
+  std::map<std::string, std::uint32_t> functions_;  ///< numbers
   std::map<const llvm::Function*, const Model*> taken_;
   ordering::ThreadId thread_{1};
   bool per_thread_ = false;  ///< what 0 means as a stream

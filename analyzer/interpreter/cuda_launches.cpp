@@ -5,15 +5,17 @@
 // What a kernel does with its arguments is found in its body (kernel_effects.h). Where it begins at its pointer for
 // certain, its first byte is known to be touched. Where it may begin further on, by a number among its arguments, it
 // may be another part than that of another kernel, and nothing is certain.
+#include <algorithm>
 #include <cstring>
+#include <unordered_map>
 
 #include "analyzer/interpreter/cuda.h"
 #include "analyzer/interpreter/module.h"
+#include "analyzer/interpreter/values.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/RecordLayout.h"
-#include "clang/Basic/SourceManager.h"
 #include "llvm/IR/Function.h"
 
 namespace streamsan::analyzer::interpreter {
@@ -37,105 +39,103 @@ AccessMode mode_of(ir::Mode mode) {
 
 }  // namespace
 
+Word Cuda::Parameter::value() const {
+  Word result = 0;
+  if (size <= sizeof result) std::memcpy(&result, reinterpret_cast<const void*>(at), size);
+  return result;
+}
+
+ordering::FunctionId Cuda::number_of(const std::string& function) {
+  return ordering::FunctionId{
+      functions_.try_emplace(function, static_cast<std::uint32_t>(functions_.size() + 1)).first->second};
+}
+
+std::optional<std::vector<Cuda::Parameter>> Cuda::parameters_of(Machine& machine, const clang::FunctionDecl& kernel,
+                                                                Word list) const {
+  std::vector<Parameter> result;
+  for (const clang::ParmVarDecl* declared : kernel.parameters()) {
+    const clang::QualType type = declared->getType().getNonReferenceType();
+    Parameter parameter{.declared = declared,
+                        .size = static_cast<std::size_t>(symbols_.context().getTypeSizeInChars(type).getQuantity())};
+    const Word slot = list + result.size() * sizeof(Word);
+    if (!machine.reads(slot, sizeof(Word))) return std::nullopt;
+    parameter.at = load_word(slot);
+    if (!machine.reads(parameter.at, parameter.size)) return std::nullopt;
+    result.push_back(parameter);
+  }
+  return result;
+}
+
+std::optional<std::size_t> Cuda::offset_of(const clang::CXXRecordDecl& record, std::string_view path) const {
+  const clang::CXXRecordDecl* in = &record;
+  std::size_t offset = 0;
+  while (!path.empty()) {
+    const std::string_view word = path.substr(0, path.find('.'));
+    path.remove_prefix(std::min(path.size(), word.size() + 1));
+    if (in == nullptr) return std::nullopt;
+    const auto field =
+        llvm::find_if(in->fields(), [&](const clang::FieldDecl* each) { return each->getNameAsString() == word; });
+    if (field == in->field_end()) return std::nullopt;
+    offset += symbols_.context().getASTRecordLayout(in).getFieldOffset(field->getFieldIndex()) / 8;
+    in = field->getType()->getAsCXXRecordDecl();
+  }
+  return offset;
+}
+
 void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint64_t threads, Word parameters,
                          Word handle, bool overlaps) {
-  const auto* kernel = llvm::dyn_cast_or_null<clang::FunctionDecl>(host_.declaration(stub.getName().str()));
   if (threads == 0) return;
+  const clang::FunctionDecl* kernel = declared(stub);
   std::vector<ordering::PointerArgument> pointers;
   std::vector<ordering::KernelBytes> bytes;
   std::uint64_t hash = 0;
-  std::string name = "a kernel";
+  GridBehaviour behaviour;
   if (kernel != nullptr) {
-    name = "kernel '" + kernel->getNameAsString() + "'";
+    const auto given = parameters_of(machine, *kernel, parameters);
+    if (!given) return;
+    behaviour = kernels_.behaviour(*kernel);
     const std::vector<ParameterEffect>& effects = kernels_.of(*kernel);
+    const auto any_of = [&](std::uint32_t bits, bool zero) {
+      for (std::size_t i = 0; i < given->size() && i < 32; ++i)
+        if ((bits >> i & 1U) != 0 && (*given)[i].size <= sizeof(Word) && ((*given)[i].value() == 0) == zero)
+          return true;
+      return false;
+    };
     // A number that says where the work ends, and is 0 here, may be what the GPU has computed.
-    const std::uint32_t limits = kernels_.limits(*kernel);
-    bool is_empty = false;
-    for (unsigned i = 0; i < kernel->getNumParams() && i < 32; ++i) {
-      Word at = 0, value = 0;
-      const auto width = static_cast<std::size_t>(
-          context_.getTypeSizeInChars(kernel->getParamDecl(i)->getType().getNonReferenceType()).getQuantity());
-      if ((limits >> i & 1U) == 0 || width > sizeof value || !machine.memory().contains(parameters + i * 8, 8))
-        continue;
-      std::memcpy(&at, reinterpret_cast<const void*>(parameters + i * 8), sizeof at);
-      if (!machine.memory().contains(at, width)) continue;
-      std::memcpy(&value, reinterpret_cast<const void*>(at), width);
-      is_empty = is_empty || value == 0;
-    }
-    for (unsigned i = 0; i < kernel->getNumParams(); ++i) {
-      const clang::QualType type = kernel->getParamDecl(i)->getType().getNonReferenceType();
-      const auto size = static_cast<std::size_t>(context_.getTypeSizeInChars(type).getQuantity());
-      if (!machine.reads(parameters + i * 8, 8)) return;
-      Word at = 0;
-      std::memcpy(&at, reinterpret_cast<const void*>(parameters + i * 8), sizeof at);
-      if (!machine.reads(at, size)) return;
-      for (std::size_t byte = 0; byte < size; ++byte)
-        hash = (hash ^ reinterpret_cast<const Byte*>(at)[byte]) * 1099511628211ULL;
-      const auto number = [&](unsigned parameter) {
-        Word value = 0, place = 0;
-        const auto width = static_cast<std::size_t>(
-            context_.getTypeSizeInChars(kernel->getParamDecl(parameter)->getType()).getQuantity());
-        std::memcpy(&place, reinterpret_cast<const void*>(parameters + parameter * 8), sizeof place);
-        if (width <= sizeof value && machine.memory().contains(place, width))
-          std::memcpy(&value, reinterpret_cast<const void*>(place), width);
-        return value;
-      };
-      // Somewhere behind the pointer: it may be another part than that of another kernel.
-      const auto is_elsewhere = [&](const ir::Part& part) {
-        if (is_empty) return true;
-        if (part.kind == ir::Part::Kind::Unknown) return true;
-        if (part.kind != ir::Part::Kind::From) return false;
-        if (part.arguments == 0) return true;
-        for (unsigned bit = 0; bit < 32 && bit < kernel->getNumParams(); ++bit)
-          if ((part.arguments >> bit & 1U) != 0 && number(bit) != 0) return true;
-        return false;
-      };
-      const auto add = [&](std::size_t offset, const PointerEffect& effect) {
-        Word address = 0;
-        if (offset + sizeof address > size) return;
-        std::memcpy(&address, reinterpret_cast<const Byte*>(at) + offset, sizeof address);
-        if (address == 0) return;
-        const bool early = effect.before_wait != ir::Certainty::No;
-        const AccessMode mode = is_elsewhere(effect.part) ? AccessMode::Doubtful : mode_of(effect);
-        pointers.push_back({.address = address, .mode = mode, .early = early, .reach = 0, .parted = false});
-        // It begins there, for certain.
-        const bool sure = mode == AccessMode::Write || mode == AccessMode::Read || mode == AccessMode::Atomic;
-        if (sure && !effect.depends_on_data && effect.part.kind == ir::Part::Kind::Whole)
-          bytes.push_back({.bytes = linear(address, 1), .mode = mode, .widened = false, .early = early});
-      };
+    const bool is_empty = any_of(kernels_.limits(*kernel), true);
+    // Somewhere behind the pointer: it may be another part than that of another kernel.
+    const auto is_elsewhere = [&](const ir::Part& part) {
+      if (is_empty || part.kind == ir::Part::Kind::Unknown) return true;
+      return part.kind == ir::Part::Kind::From && (part.arguments == 0 || any_of(part.arguments, false));
+    };
+    const auto add = [&](const Parameter& parameter, std::size_t offset, const PointerEffect& effect) {
+      if (offset + sizeof(Word) > parameter.size) return;
+      const Word address = load_word(parameter.at + offset);
+      if (address == 0) return;
+      const bool early = effect.before_wait != ir::Certainty::No;
+      const AccessMode mode = is_elsewhere(effect.part) ? AccessMode::Doubtful : mode_of(effect);
+      pointers.push_back({.address = address, .mode = mode, .early = early, .reach = 0, .parted = false});
+      // It begins there, for certain.
+      const bool sure = mode == AccessMode::Write || mode == AccessMode::Read || mode == AccessMode::Atomic;
+      if (sure && !effect.depends_on_data && effect.part.kind == ir::Part::Kind::Whole)
+        bytes.push_back({.bytes = linear(address, 1), .mode = mode, .widened = false, .early = early});
+    };
+    for (std::size_t i = 0; i < given->size(); ++i) {
+      const Parameter& parameter = (*given)[i];
+      for (std::size_t byte = 0; byte < parameter.size; ++byte)
+        hash = (hash ^ reinterpret_cast<const Byte*>(parameter.at)[byte]) * 1099511628211ULL;
       if (i >= effects.size()) continue;
+      const clang::QualType type = parameter.declared->getType().getNonReferenceType();
+      const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
       if (type->isPointerType()) {
-        add(0, effects[i]);
-      } else if (const auto* record = type->getAsCXXRecordDecl(); record != nullptr && record->hasDefinition()) {
-        for (const auto& [member, effect] : effects[i].by_member) {
-          // "field" or "field.field"
-          const clang::CXXRecordDecl* in = record;
-          std::size_t offset = 0;
-          std::string_view path = member;
-          bool found = true;
-          while (!path.empty() && found) {
-            const std::string_view word = path.substr(0, path.find('.'));
-            path.remove_prefix(std::min(path.size(), word.size() + 1));
-            found = false;
-            if (in == nullptr) break;
-            const clang::ASTRecordLayout& layout = context_.getASTRecordLayout(in);
-            for (const clang::FieldDecl* field : in->fields()) {
-              if (field->getNameAsString() != word) continue;
-              found = true;
-              offset += layout.getFieldOffset(field->getFieldIndex()) / 8;
-              in = field->getType()->getAsCXXRecordDecl();
-              break;
-            }
-          }
-          if (found) add(offset, effect);
-        }
+        add(parameter, 0, effects[i]);
+      } else if (record != nullptr && record->hasDefinition()) {
+        for (const auto& [member, effect] : effects[i].by_member)
+          if (const auto offset = offset_of(*record, member)) add(parameter, *offset, effect);
       }
     }
   }
-  const auto number =
-      functions_.try_emplace(stub.getName().str(), static_cast<std::uint32_t>(functions_.size() + 1)).first->second;
-  ordering::LaunchShape shape{.function = ordering::FunctionId{number}, .threads = threads, .arguments_hash = hash};
-  const GridBehaviour behaviour = kernel != nullptr ? kernels_.behaviour(*kernel) : GridBehaviour{};
+  ordering::LaunchShape shape{.function = number_of(stub.getName().str()), .threads = threads, .arguments_hash = hash};
   const auto [front, first] = fronts_.try_emplace(handle, behaviour);
   if (overlaps && kernel != nullptr && !first) {
     shape.dependence = {.overlaps = true,
@@ -144,82 +144,120 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint
                         .front_waits_first = front->second.triggers_first == ir::Certainty::No};
   }
   front->second = behaviour;
-  const ordering::Call call = now(machine, name);
+  const ordering::Call call =
+      now(machine, kernel == nullptr ? "a kernel" : "kernel '" + kernel->getNameAsString() + "'");
   enqueue(handle, [this, call, shape, pointers, bytes](ordering::StreamId stream) {
     model_.launch(call, stream, shape, pointers, bytes);
   });
 }
 
-bool Cuda::launch(Machine& machine, std::string_view name, const Arguments& arguments, Byte* result) {
+namespace {
+
+/// The threads of a grid of blocks: each is the words (x and y, z) that a dim3 is passed in.
+std::uint64_t threads_of(Word grid, Word grid_z, Word block, Word block_z) {
   const auto volume = [](Word xy, Word z) { return (xy & 0xffffffff) * (xy >> 32U) * (z & 0xffffffff); };
-  if (name == "__cudaPushCallConfiguration") {
-    launches_.push_back({.grid = {arguments.word(0), arguments.word32(1)},
-                         .block = {arguments.word(2), arguments.word32(3)},
-                         .shared = arguments.word(4),
-                         .stream = arguments.word(5)});
-    return true;
-  }
-  if (name == "__cudaPopCallConfiguration") {
-    if (launches_.empty()) return true;
-    const Launch launch = launches_.back();
-    launches_.pop_back();
-    static_cast<void>(
-        put(machine, arguments.word(0), launch.grid[0]) && put(machine, arguments.word(0) + 8, launch.grid[1], 4) &&
-        put(machine, arguments.word(1), launch.block[0]) && put(machine, arguments.word(1) + 8, launch.block[1], 4) &&
-        put(machine, arguments.word(2), launch.shared) && put(machine, arguments.word(3), launch.stream));
-    return true;
-  }
-  if (name == "cudaLaunchKernel" || name == "cudaLaunchCooperativeKernel") {
-    if (const llvm::Function* stub = machine.image().function_at(arguments.word(0)))
-      launch_kernel(machine, *stub,
-                    volume(arguments.word(1), arguments.word32(2)) * volume(arguments.word(3), arguments.word32(4)),
-                    arguments.word(5), arguments.word(7), false);
-    return true;
-  }
-  if (name == "cudaLaunchKernelExC") {
-    const Word config = arguments.word(0);
-    if (!machine.reads(config, 56)) return true;
-    const auto word = [&](std::size_t offset, std::size_t size = 8) {
-      Word value = 0;
-      std::memcpy(&value, reinterpret_cast<const Byte*>(config) + offset, size);
-      return value;
-    };
-    bool overlaps = false;
-    const Word attributes = word(40), count = word(48, 4);
-    constexpr Word kProgrammatic = 6, kAttribute = 72;
-    for (Word i = 0; i < count && i < 16; ++i) {
-      const Word one = attributes + i * kAttribute;
-      if (!machine.reads(one, kAttribute)) break;
-      std::uint32_t id = 0, on = 0;
-      std::memcpy(&id, reinterpret_cast<const Byte*>(one), sizeof id);
-      std::memcpy(&on, reinterpret_cast<const Byte*>(one) + 8, sizeof on);
-      overlaps = overlaps || (id == kProgrammatic && on != 0);
-      constexpr std::uint32_t kProgrammaticEvent = 7, kCompletionEvent = 12;
-      if (id == kProgrammaticEvent || id == kCompletionEvent) {
-        may_wait(machine);  // events that the launch itself records are not followed
-        return true;
-      }
+  return volume(grid, grid_z) * volume(block, block_z);
+}
+
+}  // namespace
+
+void Cuda::push_configuration(Machine&, const Arguments& arguments) {
+  launches_.push_back({.grid = {arguments.word(0), arguments.word32(1)},
+                       .block = {arguments.word(2), arguments.word32(3)},
+                       .shared = arguments.word(4),
+                       .stream = arguments.word(5)});
+}
+
+void Cuda::pop_configuration(Machine& machine, const Arguments& arguments) {
+  if (launches_.empty()) return;
+  const Launch launch = launches_.back();
+  launches_.pop_back();
+  static_cast<void>(
+      put(machine, arguments.word(0), launch.grid[0]) && put(machine, arguments.word(0) + 8, launch.grid[1], 4) &&
+      put(machine, arguments.word(1), launch.block[0]) && put(machine, arguments.word(1) + 8, launch.block[1], 4) &&
+      put(machine, arguments.word(2), launch.shared) && put(machine, arguments.word(3), launch.stream));
+}
+
+void Cuda::launch_plain(Machine& machine, const Arguments& arguments) {
+  if (const llvm::Function* stub = machine.image().function_at(arguments.word(0)))
+    launch_kernel(machine, *stub,
+                  threads_of(arguments.word(1), arguments.word32(2), arguments.word(3), arguments.word32(4)),
+                  arguments.word(5), arguments.word(7), false);
+}
+
+void Cuda::launch_configured(Machine& machine, const Arguments& arguments) {
+  const Word config = arguments.word(0);
+  if (!machine.reads(config, 56)) return;
+  const auto word = [&](std::size_t offset, std::size_t size = 8) {
+    Word value = 0;
+    std::memcpy(&value, reinterpret_cast<const Byte*>(config) + offset, size);
+    return value;
+  };
+  bool overlaps = false;
+  const Word attributes = word(40), count = word(48, 4);
+  constexpr Word kProgrammatic = 6, kAttribute = 72;
+  for (Word i = 0; i < count && i < 16; ++i) {
+    const Word one = attributes + i * kAttribute;
+    if (!machine.reads(one, kAttribute)) break;
+    std::uint32_t id = 0, on = 0;
+    std::memcpy(&id, reinterpret_cast<const Byte*>(one), sizeof id);
+    std::memcpy(&on, reinterpret_cast<const Byte*>(one) + 8, sizeof on);
+    overlaps = overlaps || (id == kProgrammatic && on != 0);
+    constexpr std::uint32_t kProgrammaticEvent = 7, kCompletionEvent = 12;
+    if (id == kProgrammaticEvent || id == kCompletionEvent) {
+      may_wait(machine);  // events that the launch itself records are not followed
+      return;
     }
-    if (const llvm::Function* stub = machine.image().function_at(arguments.word(1)))
-      launch_kernel(machine, *stub, volume(word(0), word(8, 4)) * volume(word(12), word(20, 4)), arguments.word(2),
-                    word(32), overlaps);
-    return true;
   }
-  if (name == "cudaGetParameterBuffer" || name == "__cudaRegisterFunction") return true;
-  static_cast<void>(result);
-  return false;
+  if (const llvm::Function* stub = machine.image().function_at(arguments.word(1)))
+    launch_kernel(machine, *stub, threads_of(word(0), word(8, 4), word(12), word(20, 4)), arguments.word(2), word(32),
+                  overlaps);
+}
+
+bool Cuda::launch(Machine& machine, std::string_view name, const Arguments& arguments) {
+  using Step = void (Cuda::*)(Machine&, const Arguments&);
+  // What a compiler makes of <<<>>> and of the registration of kernels, and the launches that take a list of arguments.
+  static const std::unordered_map<std::string_view, Step> kSteps = {
+      {"__cudaPushCallConfiguration", &Cuda::push_configuration},
+      {"__cudaPopCallConfiguration", &Cuda::pop_configuration},
+      {"__cudaRegisterFunction", nullptr},
+      {"cudaGetParameterBuffer", nullptr},
+      {"cudaLaunchKernel", &Cuda::launch_plain},
+      {"cudaLaunchCooperativeKernel", &Cuda::launch_plain},
+      {"cudaLaunchKernelExC", &Cuda::launch_configured},
+  };
+  const auto step = kSteps.find(name);
+  if (step == kSteps.end()) return false;
+  if (step->second != nullptr) (this->*step->second)(machine, arguments);
+  return true;
+}
+
+std::size_t Cuda::words_before(const clang::FunctionDecl* function, std::size_t parameter) const {
+  if (function == nullptr) return parameter;
+  std::size_t result = 0;
+  for (std::size_t i = 0; i < parameter; ++i) {
+    const clang::QualType type =
+        i < function->getNumParams() ? function->getParamDecl(static_cast<unsigned>(i))->getType() : clang::QualType();
+    const clang::CXXRecordDecl* record =
+        type.isNull() || type->isReferenceType() ? nullptr : type->getAsCXXRecordDecl();
+    if (record == nullptr || !record->hasDefinition() || !record->canPassInRegisters()) {
+      ++result;  // or the address of a copy
+      continue;
+    }
+    constexpr std::size_t kMostInRegisters = 16;
+    const auto size = static_cast<std::size_t>(symbols_.context().getTypeSizeInChars(type).getQuantity());
+    if (!record->isEmpty()) result += size > kMostInRegisters ? 1 : (size + sizeof(Word) - 1) / sizeof(Word);
+  }
+  return result;
 }
 
 void Cuda::library_work(Machine& machine, const llvm::Function& function, const Model& model,
                         const Arguments& arguments) {
   Word handle = 0;
-  const auto* called = llvm::dyn_cast_or_null<clang::FunctionDecl>(host_.declaration(function.getName().str()));
+  const clang::FunctionDecl* called = declared(function);
+  const auto* method = llvm::dyn_cast_or_null<clang::CXXMethodDecl>(called);
   // A result in memory, and the object, come first.
-  const int skipped =
-      (function.hasStructRetAttr() ? 1 : 0) + (called != nullptr && llvm::isa<clang::CXXMethodDecl>(called) &&
-                                                       !llvm::cast<clang::CXXMethodDecl>(called)->isStatic()
-                                                   ? 1
-                                                   : 0);
+  const int skipped = (function.hasStructRetAttr() ? 1 : 0) + (method != nullptr && !method->isStatic() ? 1 : 0);
   bool has_policy = false;
   if (model.after_policy && called != nullptr && called->getNumParams() > 0) {
     const std::string type = called->getParamDecl(0)->getType().getCanonicalType().getAsString();
@@ -229,9 +267,10 @@ void Cuda::library_work(Machine& machine, const llvm::Function& function, const 
     if (has_policy && type.find("on_stream") != std::string::npos && machine.memory().contains(policy, 8))
       std::memcpy(&handle, reinterpret_cast<const void*>(policy), sizeof handle);
   }
-  const auto in_front = static_cast<std::size_t>(skipped) + (has_policy ? 1 : 0);
   const auto argument = [&](int position) {
-    return position >= 0 ? arguments.word(static_cast<std::size_t>(position) + in_front) : Word{0};
+    if (position < 0) return Word{0};
+    const std::size_t parameter = static_cast<std::size_t>(position) + (has_policy ? 1 : 0);
+    return arguments.word(static_cast<std::size_t>(skipped) + words_before(called, parameter));
   };
   if (model.null_argument >= 0 && argument(model.null_argument) == 0) {  // it only asks for a size
     put(machine, argument(model.null_argument + 1), 1024);
@@ -240,29 +279,33 @@ void Cuda::library_work(Machine& machine, const llvm::Function& function, const 
   if (model.stream_from == StreamFrom::Argument) {
     handle = argument(model.effect.stream >= 0 ? model.effect.stream : model.stream_argument);
   } else if (model.stream_from == StreamFrom::Typed) {
-    // Counted from the end: what is passed by value in front may be several words.
     const unsigned parameters = called == nullptr ? 0 : called->getNumParams();
-    for (unsigned i = 0; i < parameters && parameters - i <= arguments.size(); ++i) {
-      const std::string type = called->getParamDecl(i)->getType().getUnqualifiedType().getAsString();
-      if (models_.type(type) == ir::TypeKind::Stream) handle = arguments.word(arguments.size() - (parameters - i));
-    }
+    for (unsigned i = 0; i < parameters; ++i)
+      if (symbols_.kind(called->getParamDecl(i)->getType()) == ir::TypeKind::Stream)
+        handle = arguments.word(static_cast<std::size_t>(skipped) + words_before(called, i));
   } else if (model.stream_from == StreamFrom::Handle) {
-    const auto known = handle_streams_.find(argument(model.handle_argument));
+    const Word of = argument(model.handle_argument);
+    const auto known = handle_streams_.find(of);
+    if (known == handle_streams_.end() && given_block(of)) return;  // its caller has set its stream
     if (known != handle_streams_.end()) handle = known->second;
   }
   std::vector<ordering::PointerArgument> pointers;
+  std::vector<ordering::KernelBytes> bytes;
   for (const Role& role : model.roles) {
     if (role.argument < 0 || role.host) continue;
     const Word address = argument(role.argument);
-    if (Memory::is_device(address))
-      pointers.push_back({.address = address, .mode = mode_of(role.mode), .early = false, .reach = 0, .parted = false});
+    if (!Memory::is_device(address)) continue;
+    const AccessMode mode = mode_of(role.mode);
+    pointers.push_back({.address = address, .mode = mode, .early = false, .reach = 0, .parted = false});
+    // Libraries begin at their pointers.
+    if (mode != AccessMode::Unknown)
+      bytes.push_back({.bytes = linear(address, 1), .mode = mode, .widened = false, .early = false});
   }
-  const auto number =
-      functions_.try_emplace(model.name, static_cast<std::uint32_t>(functions_.size() + 1)).first->second;
-  const ordering::LaunchShape shape{.function = ordering::FunctionId{number}, .threads = 1024, .arguments_hash = 0};
+  const ordering::LaunchShape shape{.function = number_of(model.name), .threads = 1024, .arguments_hash = 0};
   const ordering::Call call = now(machine, model.name);
-  enqueue(handle,
-          [this, call, shape, pointers](ordering::StreamId stream) { model_.launch(call, stream, shape, pointers); });
+  enqueue(handle, [this, call, shape, pointers, bytes](ordering::StreamId stream) {
+    model_.launch(call, stream, shape, pointers, bytes);
+  });
   if (model.effect.form == api::CallForm::Synchronous && !capturing_.contains(handle)) {
     model_.sync_stream(call, stream(handle));
     finish();
@@ -270,25 +313,9 @@ void Cuda::library_work(Machine& machine, const llvm::Function& function, const 
 }
 
 bool Cuda::takes(const llvm::Function& function) {
-  const auto* called = llvm::dyn_cast_or_null<clang::FunctionDecl>(host_.declaration(function.getName().str()));
-  if (called == nullptr || !context_.getSourceManager().isInSystemHeader(called->getLocation())) return false;
-  // "cub::DeviceScan::InclusiveSum", without inline namespaces and arguments.
-  Callee callee;
-  std::vector<std::string> words{called->getNameAsString()};
-  for (const clang::DeclContext* around = called->getDeclContext(); around != nullptr; around = around->getParent()) {
-    if (const auto* space = llvm::dyn_cast<clang::NamespaceDecl>(around)) {
-      if (!space->isInline() && !space->isAnonymousNamespace()) words.push_back(space->getNameAsString());
-    } else if (const auto* record = llvm::dyn_cast<clang::CXXRecordDecl>(around)) {
-      words.push_back(record->getNameAsString());
-      if (callee.class_name.empty()) callee.class_name = record->getNameAsString();
-    }
-  }
-  for (auto word = words.rbegin(); word != words.rend(); ++word)
-    callee.qualified += (callee.qualified.empty() ? "" : "::") + *word;
-  callee.name = words.front();
-  callee.in_system_header = true;
-  callee.arguments = called->getNumParams();
-  const Model* model = models_.find(callee);
+  const clang::FunctionDecl* called = declared(function);
+  if (called == nullptr || !symbols_.in_system_header(*called)) return false;
+  const Model* model = symbols_.known(*called).model;
   if (model == nullptr || model->action != ActionKind::LibraryWork) return false;
   taken_[&function] = model;
   return true;

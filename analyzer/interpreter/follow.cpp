@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From main() to hazards.
+// What of a translation unit is followed: its main(), or else the callers that are made up for its functions and classes.
 #include "analyzer/interpreter/follow.h"
 
 #include <algorithm>
-#include <cstring>
+#include <optional>
 #include <set>
-#include <utility>
 
-#include "analyzer/interpreter/cuda.h"
-#include "analyzer/interpreter/library.h"
-#include "analyzer/interpreter/machine.h"
+#include "analyzer/interpreter/callers.h"
+#include "analyzer/interpreter/follower.h"
+#include "analyzer/interpreter/late_parser.h"
 #include "analyzer/interpreter/module.h"
-#include "analyzer/lowering/sites.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
-#include "clang/Basic/FileManager.h"
-#include "clang/Basic/SourceManager.h"
-#include "clang/Lex/Lexer.h"
-#include "llvm/IR/DebugInfoMetadata.h"
+#include "clang/AST/DeclCXX.h"
 #include "llvm/IR/DebugLoc.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Instructions.h"
@@ -29,281 +24,91 @@ namespace streamsan::analyzer {
 namespace {
 
 using namespace interpreter;
-using ordering::AccessSource;
-using ordering::HazardKind;
 
-class Follower : public World, public ordering::HazardSink {
+/// Clang's code generator gives up on some code by a crash; what was found up to then stays.
+template <typename Work>
+void guarded(Followed& result, const Work& work) {
+  llvm::CrashRecoveryContext guard;
+  llvm::CrashRecoveryContext::Enable();
+  const bool whole = guard.RunSafely(work);
+  llvm::CrashRecoveryContext::Disable();
+  if (!whole) result.stopped = "a crash";
+}
+
+/// Which conflicts a made-up caller shows to be those of any caller.
+class Judgement {
  public:
-  Follower(clang::ASTContext& context, const Models& models, const HostModule& host, const FollowOptions& options,
-           Followed& followed)
-      : context_(context),
-        sources_(context.getSourceManager()),
-        sites_(context),
-        models_(models),
-        host_(host),
-        followed_(followed),
-        cuda_(context, models, host, *this, options.per_thread_default_stream) {}
+  Judgement(const Caller& caller, const llvm::Function& function, const Cuda& cuda, bool closed)
+      : caller_(caller), function_(function), cuda_(cuda), closed_(closed) {}
 
-  Outcome call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result,
-               std::size_t size) override {
-    machine_ = &machine;
-    if (!library_.on_free)
-      library_.on_free = [this, &machine](Word address, std::size_t bytes) {
-        cuda_.host_freed(machine, address, bytes);
-      };
-    Outcome outcome = library_.call(machine, function, arguments, result, size);
-    if (outcome == Outcome::Unknown) outcome = cuda_.call(machine, function, arguments, result);
-    if (outcome == Outcome::Unknown) {
-      not_known(machine, function);
-    }
-    return outcome;
+  /// Both operations are of one call; or nobody but the class itself can wait for their streams.
+  [[nodiscard]] bool counts(const ordering::Hazard& hazard) const {
+    const auto earlier = line(hazard.earlier.site), later = line(hazard.later.site);
+    if (!earlier || !later) return false;
+    // Whether the caller's memory is pinned is not known.
+    const auto by_host = [](const ordering::Access& access) { return access.source == ordering::AccessSource::Host; };
+    if ((by_host(hazard.earlier) || by_host(hazard.later)) && cuda_.given_block(hazard.allocation.range.begin))
+      return false;
+    if (*earlier == *later) return true;
+    return closed_ && of_object(*earlier) && of_object(*later) && is_own(hazard.earlier) && is_own(hazard.later);
   }
-  bool takes(const llvm::Function& function) override { return cuda_.takes(function); }
-  void polled(Machine& machine) override { cuda_.may_wait(machine); }
-  void touch(Machine& machine, Word address, std::size_t size, bool write) override {
-    cuda_.touch(machine, address, size, write);
-  }
-
-  void hazard(const ordering::Hazard& hazard) override;
-  bool wants_common_bytes(const ordering::Hazard&) override { return false; }
-
-  /// Tells what the host has touched last.
-  void end() { cuda_.flush(); }
 
  private:
-  void not_known(Machine& machine, const llvm::Function& function);
-  clang::SourceLocation location(const llvm::Instruction& instruction) const;
-  Where where(ordering::SiteId site) const;
-  analyzer::Action action(const ordering::Access& access) const;
-  Thing stream(ordering::StreamId stream) const;
-  std::string first_argument(const Where& where) const;
-  std::string function_of(ordering::SiteId site) const;
+  /// Of the caller's text; nullopt: another thread's.
+  [[nodiscard]] std::optional<std::size_t> line(ordering::SiteId site) const {
+    const Place& place = cuda_.place(site);
+    if (place.empty() || place.back() == nullptr || place.back()->getFunction() != &function_) return std::nullopt;
+    const llvm::DebugLoc& at = place.back()->getDebugLoc();
+    if (!at || at.getLine() == 0 || at.getLine() > caller_.lines.size()) return std::nullopt;
+    return at.getLine() - 1;
+  }
+  [[nodiscard]] bool of_object(std::size_t line) const { return caller_.lines[line].what != Caller::Line::Other; }
+  [[nodiscard]] bool is_own(const ordering::Access& access) const {
+    return !access.on_stream || !cuda_.is_given(access.stream);
+  }
 
-  clang::ASTContext& context_;
-  const clang::SourceManager& sources_;
-  Sites sites_;
-  const Models& models_;
-  const HostModule& host_;
-  Followed& followed_;
-  Cuda cuda_;
-  Library library_;
-  const Machine* machine_ = nullptr;
-  std::set<std::pair<Place, Place>> seen_;
-  std::set<std::tuple<Check, std::string, unsigned, std::string, unsigned>> told_;
+  const Caller& caller_;
+  const llvm::Function& function_;
+  const Cuda& cuda_;
+  bool closed_;
 };
 
-/// It may have waited for the GPU, unless it is one of the C and C++ libraries. One that says which stream to use says
-/// what is not known.
-void Follower::not_known(Machine& machine, const llvm::Function& function) {
-  const std::string symbol = function.getName().str();
-  const auto* called = llvm::dyn_cast_or_null<clang::FunctionDecl>(host_.declaration(symbol));
-  Callee callee;
-  callee.qualified = callee.name = called == nullptr ? symbol : called->getNameAsString();
-  callee.in_system_header = called != nullptr && sources_.isInSystemHeader(called->getLocation());
-  const bool standard = symbol.starts_with("_ZNSt") || symbol.starts_with("_ZNKSt") || symbol.starts_with("_ZSt");
-  if (standard || (callee.in_system_header && models_.harmless(callee))) return;
-  if (std::ranges::find(followed_.unknown, callee.name) == followed_.unknown.end())
-    followed_.unknown.push_back(callee.name);
-  cuda_.may_wait(machine);
-  if (called == nullptr) return;
-  const ir::TypeKind kind = models_.type(called->getReturnType().getUnqualifiedType().getAsString());
-  if (kind == ir::TypeKind::Stream || kind == ir::TypeKind::Event)
-    machine.stop("a stream or event of a function that is not seen");
-}
-
-/// Invalid: not of the program's own files.
-clang::SourceLocation Follower::location(const llvm::Instruction& instruction) const {
-  const llvm::DebugLoc& at = instruction.getDebugLoc();
-  if (!at || at.getLine() == 0) return {};
-  if (instruction.getFunction()->getName().contains("__device_stub__")) return {};
-  const llvm::DIFile* file = at->getFile();
-  const llvm::StringRef name = file->getFilename();
-  auto entry = sources_.getFileManager().getFileRef(name);
-  if (!entry) {
-    llvm::consumeError(entry.takeError());
-    entry = sources_.getFileManager().getFileRef((file->getDirectory() + "/" + name).str());
-    if (!entry) {
-      llvm::consumeError(entry.takeError());
-      return {};
+/// Follows one caller, and again with other blocks in the host's memory, until it is right about them.
+void follow_caller(const Caller& caller, const llvm::Function& function, Symbols& symbols, const HostModule& host,
+                   const FollowOptions& options, Followed& result) {
+  constexpr std::uint64_t kMostSteps = 400'000;
+  constexpr std::size_t kMostTries = 12;
+  const bool closed = caller.record != nullptr &&
+                      std::ranges::any_of(caller.record->ctors(), [&](const clang::CXXConstructorDecl* constructor) {
+                        return options.closed.contains(Symbols::usr(*constructor));
+                      });
+  std::set<std::size_t> of_host;
+  for (std::size_t tries = 0; tries < kMostTries; ++tries) {
+    Followed followed;
+    Follower follower(symbols, host, options, followed);
+    follower.cuda().keep_in_host(of_host);
+    const Judgement judgement(caller, function, follower.cuda(), closed);
+    follower.counts = [&](const ordering::Hazard& hazard) { return judgement.counts(hazard); };
+    follower.way = caller.record != nullptr
+                       ? "an object of '" + caller.record->getNameAsString() +
+                             "' was made, and its public methods were called, each several times, in the order "
+                             "in which they stand; that was followed to here"
+                       : "a call with arguments that were made up was followed to here";
+    Machine machine(*host.module(), follower, kMostSteps);
+    machine.run(function);
+    const auto block = machine.fault() == 0 ? std::nullopt : follower.cuda().given_block(machine.fault());
+    if (block && of_host.insert(*block).second) {
+      result.steps += machine.steps();
+      continue;
     }
-  }
-  const clang::SourceLocation place =
-      sources_.translateFileLineCol(&entry->getFileEntry(), at.getLine(), std::max(at.getCol(), 1U));
-  return place.isInvalid() || sources_.isInSystemHeader(place) ? clang::SourceLocation() : place;
-}
-
-Where Follower::where(ordering::SiteId site) const {
-  Where result;
-  bool first = true;
-  for (const llvm::Instruction* instruction : cuda_.place(site)) {
-    if (instruction == nullptr) continue;
-    const clang::SourceLocation place = location(*instruction);
-    if (place.isInvalid()) continue;
-    ir::Site at = sites_.at(place);
-    if (const auto* function =
-            llvm::dyn_cast_or_null<clang::NamedDecl>(host_.declaration(instruction->getFunction()->getName().str())))
-      at.function = function->getNameAsString();
-    if (first) {
-      result.site = std::move(at);
-      first = false;
-    } else {
-      result.calls.push_back(std::move(at));
-    }
-  }
-  return result;
-}
-
-/// "d_in" of `cudaMalloc((void**)&d_in, n)`.
-std::string Follower::first_argument(const Where& where) const {
-  if (where.site.begin == 0) return {};
-  const auto place = clang::SourceLocation::getFromRawEncoding(where.site.begin);
-  bool invalid = false;
-  const char* text = sources_.getCharacterData(place, &invalid);
-  if (invalid) return {};
-  std::string_view rest(text, std::min<std::size_t>(std::strlen(text), 300));
-  const std::size_t call = rest.find("cuda");
-  if (call == std::string_view::npos) return {};
-  std::size_t open = rest.find('(', call);
-  if (open == std::string_view::npos || rest.find_first_of(";{}", 0) < open) return {};
-  rest.remove_prefix(open + 1);
-  std::string result;
-  int depth = 0;
-  for (const char c : rest) {
-    if (c == '(' || c == '[' || c == '<') ++depth;
-    const bool arrow = c == '>' && result.ends_with('-');
-    if (!arrow && (c == ')' || c == ']' || c == '>') && --depth < 0) break;
-    if (c == ',' && depth == 0) break;
-    result += c;
-  }
-  while (!result.empty() && (result.front() == ' ' || result.front() == '&' || result.front() == '(')) {
-    if (result.front() == '(') {
-      const std::size_t close = result.find(')');
-      if (close == std::string::npos) return {};
-      result.erase(0, close + 1);
-    } else {
-      result.erase(0, 1);
-    }
-  }
-  return result;
-}
-
-Thing Follower::stream(ordering::StreamId stream) const {
-  const ordering::StreamKind kind = cuda_.kind(stream);
-  if (kind == ordering::StreamKind::Legacy || kind == ordering::StreamKind::PerThread) {
-    Thing thing = unnamed(UnnamedStream::Default);
-    thing.stream_kind = kind;
-    return thing;
-  }
-  Thing thing;
-  thing.stream_kind = kind;
-  if (const auto made = cuda_.made(stream)) {
-    thing.origin = where(*made);
-    thing.name = first_argument(*thing.origin);
-    thing.origin->site.text = cuda_.name(*made);
-  }
-  return thing;
-}
-
-analyzer::Action Follower::action(const ordering::Access& access) const {
-  analyzer::Action result;
-  result.where = where(access.site);
-  if (access.source != AccessSource::Host || access.op != ordering::OpId{}) result.what = cuda_.name(access.site);
-  result.mode = access.mode == ordering::AccessMode::Read ? ir::Mode::Read : ir::Mode::Write;
-  if (access.mode == ordering::AccessMode::Unknown || access.mode == ordering::AccessMode::Doubtful)
-    result.mode = ir::Mode::Unknown;
-  result.work = access.source == AccessSource::Kernel ? ir::Work::Kernel
-                : access.source == AccessSource::Copy ? ir::Work::Copy
-                                                      : ir::Work::Other;
-  if (access.on_stream && access.source != AccessSource::Host) result.stream = stream(access.stream);
-  return result;
-}
-
-Cause cause_of(ordering::NearestEdge edge) {
-  using ordering::NearestEdge;
-  switch (edge) {
-    case NearestEdge::EventRecordedTooEarly:
-      return Cause::RecordedTooEarly;
-    case NearestEdge::EventNeverRecorded:
-      return Cause::NeverRecorded;
-    case NearestEdge::EventNotWaitedFor:
-      return Cause::NeverWaited;
-    case NearestEdge::NonBlockingStream:
-      return Cause::NonBlocking;
-    default:
-      return Cause::NoEdge;
-  }
-}
-
-void Follower::hazard(const ordering::Hazard& found) {
-  if (found.certainty != ordering::Certainty::Certain || found.order != ordering::Order::Unordered) return;
-  // A loop shows one conflict many times.
-  if (!seen_.emplace(cuda_.place(found.later.site), cuda_.place(found.earlier.site)).second) return;
-  Hazard made;
-  made.level = Level::Likely;  // of one run, in which some values were made up
-  made.earlier = action(found.earlier);
-  made.later = action(found.later);
-  if (made.earlier->stream.name == made.later.stream.name && !made.later.stream.name.empty() &&
-      found.earlier.stream != found.later.stream) {
-    // Made by one call: the first of them, the second, ...
-    made.earlier->stream.name += " (" + std::to_string(cuda_.number(found.earlier.stream)) + ")";
-    made.later.stream.name += " (" + std::to_string(cuda_.number(found.later.stream)) + ")";
-  }
-  made.buffer.memory_kind = found.allocation.kind;
-  made.buffer.origin = where(found.allocation.site);
-  made.buffer.allocated = true;
-  made.buffer.name = first_argument(*made.buffer.origin);
-  made.buffer.origin->site.text = cuda_.name(found.allocation.site);
-  made.cause = cause_of(found.explanation.nearest);
-  if (found.explanation.record_site != ordering::kNoSite) made.edge = where(found.explanation.record_site);
-  if (made.cause == Cause::NeverRecorded && found.explanation.wait_site != ordering::kNoSite)
-    made.edge = where(found.explanation.wait_site);
-  if (const auto event = cuda_.made(found.explanation.event)) {
-    made.event.origin = where(*event);
-    made.event.name = first_argument(*made.event.origin);
-    made.event.origin->site.text = cuda_.name(*event);
-  }
-  switch (found.kind) {
-    case HazardKind::ReadAfterWrite:
-    case HazardKind::WriteAfterRead:
-    case HazardKind::WriteAfterWrite:
-    case HazardKind::UseBeforeAllocate:
-      if (found.later.source == AccessSource::Host) {
-        made.check =
-            found.later.mode == ordering::AccessMode::Read ? Check::HostReadBeforeDone : Check::HostWriteBeforeDone;
-      } else {
-        made.check = found.explanation.nearest == ordering::NearestEdge::NonBlockingStream ? Check::NonblockingVsDefault
-                                                                                           : Check::CrossStreamRace;
-      }
-      break;
-    case HazardKind::FreeWhileInUse:
-      made.check = Check::PrematureFree;
-      break;
-    case HazardKind::UseAfterFree:
-      made.check = Check::PrematureFree;
-      made.which = CheckCase::UseAfterFree;
-      break;
-    default:
-      return;
-  }
-  if (found.explanation.nearest == ordering::NearestEdge::DependentLaunch) {
-    made.check = Check::DependentLaunchRace;
-    made.which = found.explanation.use == ordering::DependentUse::NeverWaits   ? CheckCase::NeverWaits
-                 : found.explanation.use == ordering::DependentUse::BeforeWait ? CheckCase::BeforeWait
-                                                                               : CheckCase::NotPassedOn;
-    made.edge.reset();
-  }
-  if (made.later.where.site.line == 0 || made.earlier->where.site.line == 0) return;
-  if (!told_
-           .emplace(made.check, made.later.where.site.file, made.later.where.site.line, made.earlier->where.site.file,
-                    made.earlier->where.site.line)
-           .second)
+    follower.end();
+    result.steps += machine.steps();
+    std::ranges::move(followed.hazards, std::back_inserter(result.hazards));
+    for (const std::string& name : followed.unknown)
+      if (std::ranges::find(result.unknown, name) == result.unknown.end()) result.unknown.push_back(name);
+    result.callers.push_back({caller.text, machine.stopped()});
     return;
-  made.function = made.later.where.site.function;
-  made.evidence.push_back(
-      {machine_->cut() ? "main() was followed to here, with zeros for what the GPU computes; a long loop was cut short"
-                       : "main() was followed to here, with zeros for what the GPU computes",
-       made.later.where});
-  followed_.hazards.push_back(std::move(made));
+  }
 }
 
 }  // namespace
@@ -318,25 +123,49 @@ Followed follow_main(clang::ASTContext& context, const Models& models, const Fol
   }
   if (main == nullptr) return result;
   result.there = true;
-  // Clang's code generator gives up on some code by a crash; what was found up to then stays.
-  llvm::CrashRecoveryContext guard;
-  llvm::CrashRecoveryContext::Enable();
-  const bool whole = guard.RunSafely([&] {
+  guarded(result, [&] {
     const HostModule host(context);
     const llvm::Function* entry = host.module() == nullptr ? nullptr : host.module()->getFunction("main");
     if (entry == nullptr || entry->isDeclaration()) {
       result.stopped = "no code could be made of it";
       return;
     }
-    Follower follower(context, models, host, options, result);
+    Symbols symbols(context, models);
+    Follower follower(symbols, host, options, result);
     Machine machine(*host.module(), follower, options.most_steps);
     machine.run(*entry);
     follower.end();
     result.steps = machine.steps();
     result.stopped = machine.stopped();
   });
-  llvm::CrashRecoveryContext::Disable();
-  if (!whole) result.stopped = "a crash";
+  return result;
+}
+
+Followed follow_callers(clang::ASTContext& context, const Models& models, clang::Preprocessor& preprocessor,
+                        const FollowOptions& options) {
+  Followed result;
+  if (context.getDiagnostics().hasUncompilableErrorOccurred()) return result;
+  guarded(result, [&] {
+    Symbols symbols(context, models);
+    LateParser parser(preprocessor);
+    std::vector<Caller> made;
+    for (Caller& caller : callers(symbols)) {
+      if (parser.parse(caller.text))
+        made.push_back(std::move(caller));
+      else
+        result.callers.push_back({std::move(caller.text), "it is no C++"});
+    }
+    if (made.empty()) return;
+    result.there = true;
+    const HostModule host(context);
+    if (host.module() == nullptr) return;
+    for (const Caller& caller : made) {
+      const llvm::Function* entry = host.module()->getFunction(caller.name);
+      if (entry == nullptr || entry->isDeclaration()) continue;
+      follow_caller(caller, *entry, symbols, host, options, result);
+      if (result.steps > options.most_steps) break;
+    }
+  });
   return result;
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What main() does, followed step by step. See follow.cpp.
+// What a program does, followed step by step from main(), or from callers that are made up (callers.h).
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 
 namespace clang {
 class ASTContext;
+class Preprocessor;
 }
 
 namespace streamsan::analyzer {
@@ -19,6 +21,8 @@ namespace streamsan::analyzer {
 struct FollowOptions {
   std::uint64_t most_steps = 3'000'000;
   bool per_thread_default_stream = false;
+  /// Constructors, by their USR, of classes for whose work only they themselves can wait.
+  std::set<std::string> closed;
 };
 
 struct Followed {
@@ -27,9 +31,19 @@ struct Followed {
   std::uint64_t steps = 0;
   std::string stopped;               ///< why it was not followed to its end; empty: it was
   std::vector<std::string> unknown;  ///< functions called that are not known
+  struct MadeUp {
+    std::string text;
+    std::string stopped;  ///< as above
+  };
+  std::vector<MadeUp> callers;
 };
 
 /// Nothing where there is no main().
 Followed follow_main(clang::ASTContext& context, const Models& models, const FollowOptions& options);
+
+/// Of the functions and classes of a file without main(). `preprocessor`: that of the compiler instance which has just
+/// read the translation unit; the callers are added to that.
+Followed follow_callers(clang::ASTContext& context, const Models& models, clang::Preprocessor& preprocessor,
+                        const FollowOptions& options);
 
 }  // namespace streamsan::analyzer

@@ -44,6 +44,10 @@ Word Image::address_of(const llvm::Value& global) {
   if (const auto* alias = llvm::dyn_cast<llvm::GlobalAlias>(&global)) return address_of(*alias->getAliaseeObject());
   if (const auto known = globals_.find(&global); known != globals_.end()) return reinterpret_cast<Word>(known->second);
   Byte* const place = memory_.heap(16);
+  if (place == nullptr) {
+    full_ = true;
+    return 0;
+  }
   globals_[&global] = place;
   if (const auto* function = llvm::dyn_cast<llvm::Function>(&global))
     functions_[reinterpret_cast<Word>(place)] = function;

@@ -34,16 +34,10 @@ void Machine::intrinsic(const llvm::Function& function, const Decoded& decoded, 
   switch (function.getIntrinsicID()) {
     case llvm::Intrinsic::memcpy:
     case llvm::Intrinsic::memmove:
-      work(std::min<Word>(word(2), Memory::kMostAtOnce));
-      if (word(2) != 0 && reads(word(1), word(2)) && writes(word(0), word(2)))
-        std::memmove(reinterpret_cast<void*>(word(0)), reinterpret_cast<const void*>(word(1)),
-                     std::min<Word>(word(2), Memory::kMostAtOnce));
+      copy(word(0), word(1), word(2));
       break;
     case llvm::Intrinsic::memset:
-      work(std::min<Word>(word(2), Memory::kMostAtOnce));
-      if (word(2) != 0 && writes(word(0), word(2)))
-        std::memset(reinterpret_cast<void*>(word(0)), static_cast<int>(word(1)),
-                    std::min<Word>(word(2), Memory::kMostAtOnce));
+      fill(word(0), static_cast<int>(word(1)), word(2));
       break;
     case llvm::Intrinsic::uadd_with_overflow:
     case llvm::Intrinsic::usub_with_overflow:

@@ -12,6 +12,7 @@
 #include "llvm/IR/Function.h"
 
 namespace streamsan::analyzer::interpreter {
+
 Byte* Library::block(Machine& machine, std::size_t size, std::size_t alignment) {
   Byte* const place = machine.memory().heap(size, alignment);
   if (place == nullptr) {
@@ -69,22 +70,12 @@ Outcome Library::release(Machine&, const Arguments& arguments, Byte*) {
   return Outcome::Done;
 }
 Outcome Library::copy(Machine& machine, const Arguments& arguments, Byte* result) {
-  const Word to = arguments.word(0), from = arguments.word(1), size = arguments.word(2);
-  machine.work(std::min<Word>(size, Memory::kMostAtOnce));
-  if (size != 0 && machine.reads(from, size) && machine.writes(to, size))
-    std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from),
-                 std::min<Word>(size, Memory::kMostAtOnce));
-  give(result, to);
-  return Outcome::Done;
+  machine.copy(arguments.word(0), arguments.word(1), arguments.word(2));
+  return first(machine, arguments, result);
 }
 Outcome Library::set(Machine& machine, const Arguments& arguments, Byte* result) {
-  const Word to = arguments.word(0), size = arguments.word(2);
-  machine.work(std::min<Word>(size, Memory::kMostAtOnce));
-  if (size != 0 && machine.writes(to, size))
-    std::memset(reinterpret_cast<void*>(to), static_cast<int>(arguments.word32(1)),
-                std::min<Word>(size, Memory::kMostAtOnce));
-  give(result, to);
-  return Outcome::Done;
+  machine.fill(arguments.word(0), static_cast<int>(arguments.word32(1)), arguments.word(2));
+  return first(machine, arguments, result);
 }
 Outcome Library::compare(Machine& machine, const Arguments& arguments, Byte* result) {
   const Word a = arguments.word(0), b = arguments.word(1),
@@ -182,7 +173,6 @@ Outcome Library::print_into(Machine& machine, const Arguments& arguments, Byte* 
   if (arguments.word(0) == 0) return Outcome::Done;  // only the length is asked for
   if (!machine.writes(arguments.word(0), 2)) return Outcome::Stop;
   std::memcpy(reinterpret_cast<void*>(arguments.word(0)), "x", 2);
-  give32(result, 1);
   return Outcome::Done;
 }
 Outcome Library::print_text(Machine& machine, const Arguments& arguments, Byte*) {
@@ -379,8 +369,7 @@ const std::unordered_map<std::string_view, Library::Function>& Library::function
   return kFunctions;
 }
 
-Outcome Library::call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result,
-                      std::size_t) {
+Outcome Library::call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result) {
   const std::string_view name(function.getName().data(), function.getName().size());
   if (const auto known = functions().find(name); known != functions().end())
     return (this->*known->second)(machine, arguments, result);

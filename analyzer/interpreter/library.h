@@ -14,8 +14,7 @@ namespace streamsan::analyzer::interpreter {
 
 class Library {
  public:
-  Outcome call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result,
-               std::size_t result_size);
+  Outcome call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result);
   /// Called with what the host frees.
   std::function<void(Word, std::size_t)> on_free;
 
@@ -86,7 +85,6 @@ class Library {
   std::map<Word, std::size_t> blocks_;                  ///< of the heap: size by address
   std::map<Word, std::size_t> locks_;                   ///< mutex -> thread that holds it
   std::map<std::pair<std::size_t, Word>, bool> waits_;  ///< (thread, call) that waits for a condition
-  std::map<Word, std::size_t> objects_;                 ///< of std::thread
   Word time_ = 1;
   std::uint64_t random_ = 12345;
 };

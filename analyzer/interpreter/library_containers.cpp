@@ -2,6 +2,8 @@
 //
 // The parts of libstdc++'s containers that stand in its shared library: nodes of trees and lists, which are the
 // program's memory, and how many buckets a hash table has.
+#include <utility>
+
 #include "analyzer/interpreter/library.h"
 #include "analyzer/interpreter/values.h"
 
@@ -37,6 +39,15 @@ class Nodes {
   Word greatest(Word node) {
     for (Word next = right(node); next != 0; next = right(node)) node = next;
     return node;
+  }
+  /// Up from the node, past all that it is on the `side` of.
+  std::pair<Word, Word> climb(Word node, Word side) {
+    Word above = parent(node);
+    while (machine_.stopped().empty() && node == load(above + side)) {
+      node = above;
+      above = parent(above);
+    }
+    return {node, above};
   }
   static constexpr Word kParent = 8, kLeft = 16, kRight = 24;
 
@@ -121,12 +132,8 @@ Outcome Library::tree_next(Machine& machine, const Arguments& arguments, Byte* r
   if (nodes.right(node) != 0) {
     node = nodes.least(nodes.right(node));
   } else {
-    Word above = nodes.parent(node);
-    while (machine.stopped().empty() && node == nodes.right(above)) {
-      node = above;
-      above = nodes.parent(above);
-    }
-    if (nodes.right(node) != above) node = above;
+    const auto [below, above] = nodes.climb(node, kRight);
+    node = nodes.right(below) != above ? above : below;
   }
   give(result, node);
   return Outcome::Done;
@@ -141,12 +148,7 @@ Outcome Library::tree_previous(Machine& machine, const Arguments& arguments, Byt
   } else if (nodes.left(node) != 0) {
     node = nodes.greatest(nodes.left(node));
   } else {
-    Word above = nodes.parent(node);
-    while (machine.stopped().empty() && node == nodes.left(above)) {
-      node = above;
-      above = nodes.parent(above);
-    }
-    node = above;
+    node = nodes.climb(node, kLeft).second;
   }
   give(result, node);
   return Outcome::Done;
@@ -191,22 +193,20 @@ Outcome Library::list_transfer(Machine& machine, const Arguments& arguments, Byt
 
 // std::__detail::_Prime_rehash_policy: float max load, size_t next resize.
 Outcome Library::next_buckets(Machine& machine, const Arguments& arguments, Byte* result) {
-  Nodes nodes(machine);
   Word count = 13;
   while (count < arguments.word(1)) count = count * 2 + 1;
-  if (machine.writes(arguments.word(0) + 8, 8)) nodes.store(arguments.word(0) + 8, count);
+  if (machine.writes(arguments.word(0) + 8, 8)) store_word(arguments.word(0) + 8, count);
   give(result, count);
   return Outcome::Done;
 }
 /// (this, buckets, elements, more) -> pair<bool, size_t>
 Outcome Library::needs_rehash(Machine& machine, const Arguments& arguments, Byte* result) {
-  Nodes nodes(machine);
   const Word buckets = arguments.word(1), elements = arguments.word(2) + arguments.word(3);
   if (!machine.writes(arguments.word(0) + 8, 8)) return Outcome::Stop;
   if (elements <= buckets && buckets > 1) return Outcome::Done;
   Word count = 13;
   while (count < elements) count = count * 2 + 1;
-  nodes.store(arguments.word(0) + 8, count);
+  store_word(arguments.word(0) + 8, count);
   if (result != nullptr) {
     *result = 1;
     std::memcpy(result + 8, &count, sizeof count);
@@ -214,7 +214,6 @@ Outcome Library::needs_rehash(Machine& machine, const Arguments& arguments, Byte
   return Outcome::Done;
 }
 Outcome Library::hash(Machine& machine, const Arguments& arguments, Byte* result) {
-  Nodes nodes(machine);
   const Word at = arguments.word(0), size = arguments.word(1);
   Word value = 14695981039346656037ULL;
   if (size != 0 && !machine.reads(at, size)) return Outcome::Stop;

@@ -255,7 +255,8 @@ void Machine::run(const llvm::Function& function) {
 
 bool Machine::reads(Word address, std::size_t size, bool meant) {
   if (!memory_.contains(address, size)) {
-    stop(Memory::is_device(address) ? "the host reads memory of the device" : "a read outside of all memory");
+    stop_at(address,
+            Memory::is_device(address) ? "the host reads memory of the device" : "a read outside of all memory");
     return false;
   }
   if (!meant && (memory_.is_pinned(address) || address - watched_ < watched_size_))
@@ -265,12 +266,26 @@ bool Machine::reads(Word address, std::size_t size, bool meant) {
 
 bool Machine::writes(Word address, std::size_t size, bool meant) {
   if (!memory_.contains(address, size)) {
-    stop(Memory::is_device(address) ? "the host writes memory of the device" : "a write outside of all memory");
+    stop_at(address,
+            Memory::is_device(address) ? "the host writes memory of the device" : "a write outside of all memory");
     return false;
   }
   if (!meant && (memory_.is_pinned(address) || address - watched_ < watched_size_))
     world_.touch(*this, address, size, true);
   return true;
+}
+
+void Machine::copy(Word to, Word from, Word size) {
+  const Word changed = std::min<Word>(size, Memory::kMostAtOnce);
+  work(changed);
+  if (size != 0 && reads(from, size) && writes(to, size))
+    std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), changed);
+}
+
+void Machine::fill(Word to, int value, Word size) {
+  const Word changed = std::min<Word>(size, Memory::kMostAtOnce);
+  work(changed);
+  if (size != 0 && writes(to, size)) std::memset(reinterpret_cast<void*>(to), value, changed);
 }
 
 void Machine::watch(Word address, std::size_t size) {
@@ -403,7 +418,7 @@ void Machine::call(const Decoded& decoded, Frame& frame) {
   const std::size_t depth = thread_->frames.size();
   Thread* const caller = thread_;
   const std::size_t here = frame.next;
-  switch (world_.call(*this, *callee, Arguments{arguments}, result, decoded.size)) {
+  switch (world_.call(*this, *callee, Arguments{arguments}, result)) {
     case Outcome::Again:
       ++events_;
       yielded_ = true;

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <span>
@@ -47,8 +46,7 @@ struct Frame {
 struct Thread {
   std::size_t number = 0;
   std::vector<Frame> frames;
-  Byte* top = nullptr;       ///< of its stack
-  std::uint64_t yields = 0;  ///< since it did anything else
+  Byte* top = nullptr;  ///< of its stack
   std::vector<Word> caught;
   Word thrown = 0;
 };
@@ -74,8 +72,7 @@ class Machine;
 class World {
  public:
   virtual ~World() = default;
-  virtual Outcome call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result,
-                       std::size_t result_size) = 0;
+  virtual Outcome call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result) = 0;
   /// A function with a body, which is called instead of it. Asked once of each.
   virtual bool takes(const llvm::Function& function) = 0;
   /// A loop waits for a value that nobody here will write: whoever would have, may have been waited for.
@@ -108,6 +105,12 @@ class Machine {
   /// Why it ended before its end; empty: it did not.
   [[nodiscard]] const std::string& stopped() const { return stopped_; }
   void stop(std::string why);
+  /// The address that it stopped at; 0: it did not stop at any.
+  [[nodiscard]] Word fault() const { return fault_; }
+  void stop_at(Word address, std::string why) {
+    fault_ = address;
+    stop(std::move(why));
+  }
 
   Image& image() { return image_; }
   /// Called by the thread before it goes on. False: its code cannot be had.
@@ -122,9 +125,12 @@ class Machine {
   bool writes(Word address, std::size_t size, bool meant = false);
   /// The world hears of the range, too; of all between the first such range and the last.
   void watch(Word address, std::size_t size);
+  /// Bytes that the program moves, or fills, in one go: no more of them than Memory::kMostAtOnce change.
+  void copy(Word to, Word from, Word size);
+  void fill(Word to, int value, Word size);
   [[nodiscard]] bool reads_text(Word address, std::string& text);
 
-  /// Begins to unwind, from the present call. False: nobody catches.
+  /// Begins to unwind, from the present call.
   void throw_now(Word object, Word type);
   void begin_catch(Word object) { thread_->caught.push_back(object); }
   void end_catch() {
@@ -158,6 +164,7 @@ class Machine {
   Word watched_ = 0;
   Word watched_size_ = 0;
   std::string stopped_;
+  Word fault_ = 0;
   int result_ = 0;
   std::vector<std::unique_ptr<Thread>> threads_;
   Thread* thread_ = nullptr;

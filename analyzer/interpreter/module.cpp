@@ -91,7 +91,7 @@ HostModule::HostModule(clang::ASTContext& context) : llvm_(std::make_unique<llvm
 
 HostModule::~HostModule() = default;
 
-const clang::Decl* HostModule::declaration(const std::string& symbol) const {
+const clang::Decl* HostModule::declaration(llvm::StringRef symbol) const {
   return generator_->GetDeclForMangledName(symbol);
 }
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 namespace clang {
 class ASTContext;
@@ -15,6 +14,7 @@ class DiagnosticsEngine;
 namespace llvm {
 class LLVMContext;
 class Module;
+class StringRef;
 }  // namespace llvm
 
 namespace streamsan::analyzer {
@@ -29,7 +29,7 @@ class HostModule {
   /// nullptr: no code could be made.
   [[nodiscard]] const llvm::Module* module() const { return module_; }
   /// The declaration that a symbol stands for, or nullptr.
-  [[nodiscard]] const clang::Decl* declaration(const std::string& symbol) const;
+  [[nodiscard]] const clang::Decl* declaration(llvm::StringRef symbol) const;
 
  private:
   std::unique_ptr<llvm::LLVMContext> llvm_;

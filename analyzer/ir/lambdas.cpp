@@ -59,12 +59,12 @@ bool calls_lambda(const Program& program, const Op& op) {
   return found != program.functions.end() && found->second.name == "lambda";
 }
 
-Function with_lambdas(const Program& program, const std::string& usr) {
+std::optional<Function> with_lambdas(const Program& program, const std::string& usr) {
   const Function& function = program.functions.at(usr);
   const bool has_some = std::ranges::any_of(function.blocks, [&](const Block& block) {
     return std::ranges::any_of(block.ops, [&](const Op& op) { return calls_lambda(program, op); });
   });
-  if (!has_some) return function;
+  if (!has_some) return std::nullopt;
   Function result = close(program, usr, {.only_lambdas = true});
   see_through_references(result);
   return result;

@@ -61,9 +61,7 @@ bool is_on_stack(const clang::Expr* given) {
 
 /// cuRAND fills memory of the host with generators of the host only. Which kind a caller's is, is not known otherwise.
 bool generates_on_host(const Call& call) {
-  const clang::IdentifierInfo* name = call.callee == nullptr ? nullptr : call.callee->getIdentifier();
-  return name != nullptr && name->getName().starts_with("curandGenerate") && call.arguments.size() > 1 &&
-         is_on_stack(call.arguments[1]);
+  return call.model->works_on_host && call.arguments.size() > 1 && is_on_stack(call.arguments[1]);
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ struct Facts {
   bool transfers = false;
   bool pooled = false;
   bool makes_handle = false;
-  bool works_on_host = false;  ///< makes_handle: what it is used for the host does, at once
+  bool works_on_host = false;  ///< see Model
 };
 
 struct ModelRow {

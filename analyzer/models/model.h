@@ -131,7 +131,8 @@ struct Model {
   bool pooled = false;              ///< StreamCreate: a pool keeps the stream
   bool makes_handle = false;        ///< Nothing: argument 0 receives a library's handle, on the default stream
   bool of_c_library = false;        ///< a function that belongs to no namespace: not if the program has its own
-  bool works_on_host = false;       ///< makes_handle: what it is used for the host does, at once
+  bool works_on_host = false;       ///< makes_handle: what it is used for the host does, at once. LibraryWork: the host
+                                    ///< may do it, by the handle that is given
   ir::Api of_api = ir::Api::None;   ///< whose function it is: of CUDA's runtime, of the driver, of HIP
   std::string driver;               ///< the driver export this runtime function is made of; empty: none
   bool unsafe_in_capture = false;   ///< refused while this thread captures a stream in global mode, or not captured

@@ -52,6 +52,11 @@ class StreamCheck : public clang::tidy::ClangTidyCheck {
 
   bool isLanguageVersionSupported(const clang::LangOptions& language) const override { return language.CPlusPlus; }
 
+  void registerPPCallbacks(const clang::SourceManager&, clang::Preprocessor* preprocessor,
+                           clang::Preprocessor*) override {
+    preprocessor_ = preprocessor;
+  }
+
   void registerMatchers(clang::ast_matchers::MatchFinder* finder) override {
     finder->addMatcher(clang::ast_matchers::translationUnitDecl(), this);
   }
@@ -89,7 +94,7 @@ class StreamCheck : public clang::tidy::ClangTidyCheck {
       for (const std::string& complaint : complaints) {
         configurationDiag(escaped(complaint));
       }
-      known.emplace(Shared{&context, analyze_translation_unit(context, settings)});
+      known.emplace(Shared{&context, analyze_translation_unit(context, settings, preprocessor_)});
       for (const std::string& error : known->analysis.errors) {
         configurationDiag(escaped(error), DiagnosticIDs::Error);
       }
@@ -129,6 +134,7 @@ class StreamCheck : public clang::tidy::ClangTidyCheck {
   }
 
   const Check check_;
+  clang::Preprocessor* preprocessor_ = nullptr;
   ClangTidyContext& context_;
 };
 

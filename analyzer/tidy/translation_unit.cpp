@@ -203,7 +203,8 @@ std::vector<Finding> without_duplicates(std::vector<Finding> findings) {
 
 }  // namespace
 
-Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& settings) {
+Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& settings,
+                                  clang::Preprocessor* preprocessor) {
   Analysis result;
   Models models;
   for (const std::string& file : settings.model_files) {
@@ -284,7 +285,8 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     }
     root->gave_up = verdict.gave_up;
     // What needs no steps.
-    const ir::Function written = ir::with_lambdas(lowered.program, usr);
+    const std::optional<ir::Function> with_lambdas = ir::with_lambdas(lowered.program, usr);
+    const ir::Function& written = with_lambdas ? *with_lambdas : function;
     for (const std::vector<Hazard>& hazards : {omitted_streams(written, lowered.program),
                                                bare_copies(written, lowered.program), structural_hazards(function)}) {
       std::ranges::copy(hazards, std::back_inserter(root->hazards));
@@ -362,16 +364,23 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
   if (settings.follow_main && settings.summaries_out.empty() && result.with_streams > 0 && has_lanes(lowered.program)) {
     FollowOptions how;
     how.per_thread_default_stream = settings.per_thread_default_stream;
-    const Followed followed = follow_main(context, models, how);
+    for (const ir::ClassHarness& harness : lowered.classes)
+      if (harness.exposed.empty() && !harness.offers_wait)
+        for (const ir::ClassHarness::Member& constructor : harness.constructors) how.closed.insert(constructor.usr);
+    Followed followed = follow_main(context, models, how);
+    if (!followed.there && preprocessor != nullptr) followed = follow_callers(context, models, *preprocessor, how);
     for (const Hazard& hazard : followed.hazards) {
       Finding finding = word(hazard);
       if (pairs.insert(two_sides(finding)).second) {
         findings.push_back(std::move(finding));
       }
     }
-    if (settings.dump_ir && followed.there) {
-      result.dump += "main() was followed for " + std::to_string(followed.steps) + " steps, " +
+    if (settings.dump_ir && (followed.there || !followed.callers.empty())) {
+      result.dump += (followed.callers.empty() ? "main() was followed for " : "callers were followed for ") +
+                     std::to_string(followed.steps) + " steps, " +
                      (followed.stopped.empty() ? "to its end" : "until " + followed.stopped) + "\n";
+      for (const Followed::MadeUp& caller : followed.callers)
+        result.dump += caller.text + "  " + (caller.stopped.empty() ? "to its end" : "until " + caller.stopped) + "\n";
       for (const std::string& name : followed.unknown) {
         result.dump += "  not known: " + name + "\n";
       }

@@ -18,9 +18,8 @@ namespace {
 /// Without CUDA.
 class Plain : public World {
  public:
-  Outcome call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result,
-               std::size_t size) override {
-    return library_.call(machine, function, arguments, result, size);
+  Outcome call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result) override {
+    return library_.call(machine, function, arguments, result);
   }
   bool takes(const llvm::Function&) override { return false; }
   void polled(Machine&) override {}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a made-up caller (callers.h) gives: streams, events and memory of its own.
+//
+// Whether a pointer is to memory of the host or of the device is not in its type. A block is the device's until the
+// program shows that it is not: the host touches it, or a copy's direction says so. Then the machine stops, and the
+// follower begins again with that block in the host's memory (follow.cpp). The host's blocks are pinned: who copies
+// asynchronously means that. Whether the caller's are is not known, so what the host itself does with them is no conflict
+// (is_given, asked by the follower).
+#include <cstring>
+#include <unordered_map>
+
+#include "analyzer/interpreter/callers.h"
+#include "analyzer/interpreter/cuda.h"
+
+namespace streamsan::analyzer::interpreter {
+
+Word Cuda::give_memory(Machine& machine, const Arguments& arguments) {
+  const Word size = arguments.word(0);
+  const std::size_t number = given_blocks_.size();
+  const bool of_host = host_blocks_.contains(number);
+  const Word at = of_host ? reinterpret_cast<Word>(machine.memory().pinned(size)) : machine.memory().device(size);
+  if (at == 0) return 0;
+  given_blocks_.push_back({at, at + size});
+  model_.allocate(now(machine, ""), given_blocks_.back(),
+                  of_host ? ordering::MemoryKind::Pinned : ordering::MemoryKind::Device,
+                  ordering::ContextId{static_cast<std::uint32_t>(device_ + 1)});
+  return at;
+}
+
+Word Cuda::give_stream(Machine& machine, const Arguments& arguments) {
+  const auto [known, fresh] = given_streams_.try_emplace(arguments.word(0));
+  if (fresh) {
+    known->second = reinterpret_cast<Word>(machine.memory().heap(64));
+    streams_[known->second] = model_.create_stream(ordering::ContextId{static_cast<std::uint32_t>(device_ + 1)},
+                                                   ordering::StreamKind::NonBlocking);
+  }
+  return known->second;
+}
+
+/// It has been recorded, after nothing that matters here.
+Word Cuda::give_event(Machine& machine, const Arguments&) {
+  const Word handle = reinterpret_cast<Word>(machine.memory().heap(64));
+  const ordering::Call call = now(machine, "");
+  model_.record_event(call, model_.create_stream(ordering::ContextId{1}, ordering::StreamKind::NonBlocking),
+                      event(handle));
+  return handle;
+}
+
+bool Cuda::give(Machine& machine, std::string_view name, const Arguments& arguments, Byte* result) {
+  using Giver = Word (Cuda::*)(Machine&, const Arguments&);
+  static const std::unordered_map<std::string_view, Giver> kGivers = {
+      {kGivenMemory, &Cuda::give_memory},
+      {kGivenStream, &Cuda::give_stream},
+      {kGivenEvent, &Cuda::give_event},
+  };
+  const auto giver = kGivers.find(name);
+  if (giver == kGivers.end()) return false;
+  const Word value = (this->*giver->second)(machine, arguments);
+  if (result != nullptr) std::memcpy(result, &value, sizeof value);
+  return true;
+}
+
+std::optional<std::size_t> Cuda::given_block(Word address) const {
+  for (std::size_t i = 0; i < given_blocks_.size(); ++i)
+    if (given_blocks_[i].begin <= address && address < given_blocks_[i].end) return i;
+  return std::nullopt;
+}
+
+bool Cuda::is_given(ordering::StreamId stream) const {
+  for (const auto& [number, handle] : given_streams_)
+    if (const auto known = streams_.find(handle); known != streams_.end() && known->second == stream) return true;
+  return false;
+}
+
+bool Cuda::sides_are_right(Machine& machine, const Model& model, const Arguments& arguments, Word dst, Word src) {
+  constexpr Word kHostToHost = 0, kHostToDevice = 1, kDeviceToHost = 2;
+  Word direction = kHostToHost + 3;
+  if (model.kind_argument >= 0)
+    direction = arguments.word32(static_cast<std::size_t>(model.kind_argument));
+  else if (model.effect.direction == api::Direction::HostToDevice)
+    direction = kHostToDevice;
+  else if (model.effect.direction == api::Direction::DeviceToHost)
+    direction = kDeviceToHost;
+  const auto is_wrong = [&](Word side) { return Memory::is_device(side) && given_block(side).has_value(); };
+  if ((direction == kHostToHost || direction == kHostToDevice) && is_wrong(src)) {
+    machine.stop_at(src, "a source that is the host's");
+    return false;
+  }
+  if ((direction == kHostToHost || direction == kDeviceToHost) && is_wrong(dst)) {
+    machine.stop_at(dst, "a target that is the host's");
+    return false;
+  }
+  return true;
+}
+
+}  // namespace streamsan::analyzer::interpreter

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From conflicts of the model to hazards: places in the program's own files, and names for streams, events and buffers.
+#include "analyzer/interpreter/follower.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "analyzer/interpreter/module.h"
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Decl.h"
+#include "clang/Basic/FileManager.h"
+#include "clang/Basic/SourceManager.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/DebugLoc.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/Instructions.h"
+
+namespace streamsan::analyzer::interpreter {
+
+using ordering::AccessSource;
+using ordering::HazardKind;
+
+Follower::Follower(Symbols& symbols, const HostModule& host, const FollowOptions& options, Followed& followed)
+    : sources_(symbols.context().getSourceManager()),
+      sites_(symbols.context()),
+      symbols_(symbols),
+      host_(host),
+      followed_(followed),
+      cuda_(symbols, host, *this, options.per_thread_default_stream) {}
+
+Outcome Follower::call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result) {
+  machine_ = &machine;
+  if (!library_.on_free)
+    library_.on_free = [this, &machine](Word address, std::size_t bytes) { cuda_.host_freed(machine, address, bytes); };
+  Outcome outcome = library_.call(machine, function, arguments, result);
+  if (outcome == Outcome::Unknown) outcome = cuda_.call(machine, function, arguments, result);
+  if (outcome == Outcome::Unknown && !harmless_.contains(&function)) not_known(machine, function);
+  return outcome;
+}
+
+/// It may have waited for the GPU, unless it is one of the C and C++ libraries. One that says which stream to use says
+/// what is not known.
+void Follower::not_known(Machine& machine, const llvm::Function& function) {
+  const llvm::StringRef symbol = function.getName();
+  const auto* called = llvm::dyn_cast_or_null<clang::FunctionDecl>(host_.declaration(symbol));
+  const bool standard = symbol.starts_with("_ZNSt") || symbol.starts_with("_ZNKSt") || symbol.starts_with("_ZSt");
+  if (standard || (called != nullptr && symbols_.in_system_header(*called) &&
+                   symbols_.models().harmless(symbols_.known(*called).callee))) {
+    harmless_.insert(&function);
+    return;
+  }
+  const std::string name = called == nullptr ? symbol.str() : called->getNameAsString();
+  if (std::ranges::find(followed_.unknown, name) == followed_.unknown.end()) followed_.unknown.push_back(name);
+  cuda_.may_wait(machine);
+  if (called == nullptr) return;
+  const ir::TypeKind kind = symbols_.kind(called->getReturnType());
+  if (kind == ir::TypeKind::Stream || kind == ir::TypeKind::Event)
+    machine.stop("a stream or event of a function that is not seen");
+}
+
+/// Invalid: not of the program's own files.
+clang::SourceLocation Follower::location(const llvm::Instruction& instruction) const {
+  const llvm::DebugLoc& at = instruction.getDebugLoc();
+  if (!at || at.getLine() == 0) return {};
+  if (instruction.getFunction()->getName().contains("__device_stub__")) return {};
+  const llvm::DIFile* file = at->getFile();
+  const llvm::StringRef name = file->getFilename();
+  auto entry = sources_.getFileManager().getFileRef(name);
+  if (!entry) {
+    llvm::consumeError(entry.takeError());
+    entry = sources_.getFileManager().getFileRef((file->getDirectory() + "/" + name).str());
+    if (!entry) {
+      llvm::consumeError(entry.takeError());
+      return {};
+    }
+  }
+  const clang::SourceLocation place =
+      sources_.translateFileLineCol(&entry->getFileEntry(), at.getLine(), std::max(at.getCol(), 1U));
+  return place.isInvalid() || sources_.isInSystemHeader(place) ? clang::SourceLocation() : place;
+}
+
+Where Follower::where(ordering::SiteId site) const {
+  Where result;
+  bool first = true;
+  for (const llvm::Instruction* instruction : cuda_.place(site)) {
+    if (instruction == nullptr) continue;
+    const clang::SourceLocation place = location(*instruction);
+    if (place.isInvalid()) continue;
+    ir::Site at = sites_.at(place);
+    if (const auto* function =
+            llvm::dyn_cast_or_null<clang::NamedDecl>(host_.declaration(instruction->getFunction()->getName())))
+      at.function = function->getNameAsString();
+    if (first) {
+      result.site = std::move(at);
+      first = false;
+    } else {
+      result.calls.push_back(std::move(at));
+    }
+  }
+  return result;
+}
+
+/// "d_in" of `cudaMalloc((void**)&d_in, n)`.
+std::string Follower::first_argument(const Where& where) const {
+  if (where.site.begin == 0) return {};
+  const auto place = clang::SourceLocation::getFromRawEncoding(where.site.begin);
+  bool invalid = false;
+  const char* text = sources_.getCharacterData(place, &invalid);
+  if (invalid) return {};
+  std::string_view rest(text, std::min<std::size_t>(std::strlen(text), 300));
+  const std::size_t call = rest.find("cuda");
+  if (call == std::string_view::npos) return {};
+  std::size_t open = rest.find('(', call);
+  if (open == std::string_view::npos || rest.find_first_of(";{}", 0) < open) return {};
+  rest.remove_prefix(open + 1);
+  std::string result;
+  int depth = 0;
+  for (const char c : rest) {
+    if (c == '(' || c == '[' || c == '<') ++depth;
+    const bool arrow = c == '>' && result.ends_with('-');
+    if (!arrow && (c == ')' || c == ']' || c == '>') && --depth < 0) break;
+    if (c == ',' && depth == 0) break;
+    result += c;
+  }
+  while (!result.empty() && (result.front() == ' ' || result.front() == '&' || result.front() == '(')) {
+    if (result.front() == '(') {
+      const std::size_t close = result.find(')');
+      if (close == std::string::npos) return {};
+      result.erase(0, close + 1);
+    } else {
+      result.erase(0, 1);
+    }
+  }
+  return result;
+}
+
+Thing Follower::stream(ordering::StreamId stream) const {
+  const ordering::StreamKind kind = cuda_.kind(stream);
+  if (kind == ordering::StreamKind::Legacy || kind == ordering::StreamKind::PerThread) {
+    Thing thing = unnamed(UnnamedStream::Default);
+    thing.stream_kind = kind;
+    return thing;
+  }
+  Thing thing;
+  thing.stream_kind = kind;
+  if (cuda_.is_given(stream)) thing.name = "a stream of the caller's";
+  if (const auto made = cuda_.made(stream)) {
+    thing.origin = where(*made);
+    thing.name = first_argument(*thing.origin);
+    thing.origin->site.text = cuda_.name(*made);
+  }
+  return thing;
+}
+
+analyzer::Action Follower::action(const ordering::Access& access) const {
+  analyzer::Action result;
+  result.where = where(access.site);
+  if (access.source != AccessSource::Host || access.op != ordering::OpId{}) result.what = cuda_.name(access.site);
+  result.mode = access.mode == ordering::AccessMode::Read ? ir::Mode::Read : ir::Mode::Write;
+  if (access.mode == ordering::AccessMode::Unknown || access.mode == ordering::AccessMode::Doubtful)
+    result.mode = ir::Mode::Unknown;
+  result.work = access.source == AccessSource::Kernel ? ir::Work::Kernel
+                : access.source == AccessSource::Copy ? ir::Work::Copy
+                                                      : ir::Work::Other;
+  if (access.on_stream && access.source != AccessSource::Host) result.stream = stream(access.stream);
+  return result;
+}
+
+namespace {
+
+Cause cause_of(ordering::NearestEdge edge) {
+  using ordering::NearestEdge;
+  switch (edge) {
+    case NearestEdge::EventRecordedTooEarly:
+      return Cause::RecordedTooEarly;
+    case NearestEdge::EventNeverRecorded:
+      return Cause::NeverRecorded;
+    case NearestEdge::EventNotWaitedFor:
+      return Cause::NeverWaited;
+    case NearestEdge::NonBlockingStream:
+      return Cause::NonBlocking;
+    default:
+      return Cause::NoEdge;
+  }
+}
+
+}  // namespace
+
+void Follower::hazard(const ordering::Hazard& found) {
+  if (found.certainty != ordering::Certainty::Certain || found.order != ordering::Order::Unordered) return;
+  if (counts && !counts(found)) return;
+  // A loop shows one conflict many times.
+  if (!seen_.emplace(cuda_.place(found.later.site), cuda_.place(found.earlier.site)).second) return;
+  Hazard made;
+  made.level = Level::Likely;  // of one run, in which some values were made up
+  made.earlier = action(found.earlier);
+  made.later = action(found.later);
+  if (made.earlier->stream.name == made.later.stream.name && !made.later.stream.name.empty() &&
+      found.earlier.stream != found.later.stream) {
+    // Made by one call: the first of them, the second, ...
+    made.earlier->stream.name += " (" + std::to_string(cuda_.number(found.earlier.stream)) + ")";
+    made.later.stream.name += " (" + std::to_string(cuda_.number(found.later.stream)) + ")";
+  }
+  made.buffer.memory_kind = found.allocation.kind;
+  if (Where allocation = where(found.allocation.site); allocation.site.line != 0) {
+    made.buffer.name = first_argument(allocation);
+    allocation.site.text = cuda_.name(found.allocation.site);
+    made.buffer.origin = std::move(allocation);
+    made.buffer.allocated = true;
+  }
+  made.cause = cause_of(found.explanation.nearest);
+  if (found.explanation.record_site != ordering::kNoSite) made.edge = where(found.explanation.record_site);
+  if (made.cause == Cause::NeverRecorded && found.explanation.wait_site != ordering::kNoSite)
+    made.edge = where(found.explanation.wait_site);
+  if (const auto event = cuda_.made(found.explanation.event)) {
+    made.event.origin = where(*event);
+    made.event.name = first_argument(*made.event.origin);
+    made.event.origin->site.text = cuda_.name(*event);
+  }
+  switch (found.kind) {
+    case HazardKind::ReadAfterWrite:
+    case HazardKind::WriteAfterRead:
+    case HazardKind::WriteAfterWrite:
+    case HazardKind::UseBeforeAllocate:
+      if (found.later.source == AccessSource::Host) {
+        made.check =
+            found.later.mode == ordering::AccessMode::Read ? Check::HostReadBeforeDone : Check::HostWriteBeforeDone;
+      } else {
+        made.check = found.explanation.nearest == ordering::NearestEdge::NonBlockingStream ? Check::NonblockingVsDefault
+                                                                                           : Check::CrossStreamRace;
+      }
+      break;
+    case HazardKind::FreeWhileInUse:
+      made.check = Check::PrematureFree;
+      break;
+    case HazardKind::UseAfterFree:
+      made.check = Check::PrematureFree;
+      made.which = CheckCase::UseAfterFree;
+      break;
+    default:
+      return;
+  }
+  if (found.explanation.nearest == ordering::NearestEdge::DependentLaunch) {
+    made.check = Check::DependentLaunchRace;
+    made.which = found.explanation.use == ordering::DependentUse::NeverWaits   ? CheckCase::NeverWaits
+                 : found.explanation.use == ordering::DependentUse::BeforeWait ? CheckCase::BeforeWait
+                                                                               : CheckCase::NotPassedOn;
+    made.edge.reset();
+  }
+  if (made.later.where.site.line == 0 || made.earlier->where.site.line == 0) return;
+  if (!told_
+           .emplace(made.check, made.later.where.site.file, made.later.where.site.line, made.earlier->where.site.file,
+                    made.earlier->where.site.line)
+           .second)
+    return;
+  made.function = made.later.where.site.function;
+  made.evidence.push_back(
+      {way + ", with zeros for what the GPU computes" + (machine_->cut() ? "; a long loop was cut short" : ""),
+       made.later.where});
+  followed_.hazards.push_back(std::move(made));
+}
+
+}  // namespace streamsan::analyzer::interpreter

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Follows a program in an interpreter (machine.h), hands its calls of CUDA to the model of order (cuda.h), and makes hazards of
+// what that finds.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "analyzer/interpreter/cuda.h"
+#include "analyzer/interpreter/follow.h"
+#include "analyzer/interpreter/library.h"
+#include "analyzer/interpreter/machine.h"
+#include "analyzer/lowering/sites.h"
+
+namespace clang {
+class SourceLocation;
+class SourceManager;
+}  // namespace clang
+
+namespace streamsan::analyzer::interpreter {
+
+class Follower : public World, public ordering::HazardSink {
+ public:
+  /// `symbols` and `host` are of the same translation unit, and outlive this.
+  Follower(Symbols& symbols, const HostModule& host, const FollowOptions& options, Followed& followed);
+
+  Outcome call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result) override;
+  bool takes(const llvm::Function& function) override { return cuda_.takes(function); }
+  void polled(Machine& machine) override { cuda_.may_wait(machine); }
+  void touch(Machine& machine, Word address, std::size_t size, bool write) override {
+    cuda_.touch(machine, address, size, write);
+  }
+
+  void hazard(const ordering::Hazard& hazard) override;
+  bool wants_common_bytes(const ordering::Hazard&) override { return false; }
+
+  /// Tells what the host has touched last.
+  void end() { cuda_.flush(); }
+  [[nodiscard]] Cuda& cuda() { return cuda_; }
+
+  /// Does a conflict count? Asked before it is worded; without it, all do.
+  std::function<bool(const ordering::Hazard&)> counts;
+  /// What a finding says of the way to it: "main() was followed to here".
+  std::string way = "main() was followed to here";
+
+ private:
+  void not_known(Machine& machine, const llvm::Function& function);
+  clang::SourceLocation location(const llvm::Instruction& instruction) const;
+  Where where(ordering::SiteId site) const;
+  analyzer::Action action(const ordering::Access& access) const;
+  Thing stream(ordering::StreamId stream) const;
+  std::string first_argument(const Where& where) const;
+
+  const clang::SourceManager& sources_;
+  Sites sites_;
+  Symbols& symbols_;
+  const HostModule& host_;
+  Followed& followed_;
+  Cuda cuda_;
+  Library library_;
+  const Machine* machine_ = nullptr;
+  std::set<const llvm::Function*> harmless_;  ///< of those that are not known
+  std::set<std::pair<Place, Place>> seen_;
+  std::set<std::tuple<Check, std::string, unsigned, std::string, unsigned>> told_;
+};
+
+}  // namespace streamsan::analyzer::interpreter

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A check of clang-tidy is called by the parser when that has met the end of the file: the parser, its preprocessor and
+// Sema are all there still. A second parser on the same Sema sees all declarations of the first one. Three things must
+// be kept apart:
+//   * pragmas: each parser registers its handlers with the preprocessor, which must not have two of one name. Clang has
+//     the same need where its static analyzer reads model files, and a pair of functions for it;
+//   * the scope that Sema takes for that of the translation unit;
+//   * errors: the text is made by rules that do not know all of C++. What it gets wrong must not count as an error of
+//     the program's: suppressed diagnostics do not, and a trap hears of them all the same.
+#include "analyzer/interpreter/late_parser.h"
+
+#include "clang/Basic/Diagnostic.h"
+#include "clang/Basic/SourceManager.h"
+#include "clang/Frontend/CompilerInstance.h"
+#include "clang/Lex/Preprocessor.h"
+#include "clang/Parse/Parser.h"
+#include "clang/Sema/Sema.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+namespace streamsan::analyzer {
+namespace {
+
+class Silence {
+ public:
+  explicit Silence(clang::DiagnosticsEngine& engine) : engine_(engine), before_(engine.getSuppressAllDiagnostics()) {
+    engine_.setSuppressAllDiagnostics(true);
+  }
+  ~Silence() { engine_.setSuppressAllDiagnostics(before_); }
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+
+ private:
+  clang::DiagnosticsEngine& engine_;
+  bool before_;
+};
+
+}  // namespace
+
+LateParser::LateParser(clang::Preprocessor& preprocessor) : preprocessor_(preprocessor) {}
+
+bool LateParser::parse(const std::string& text) {
+  // A compiler instance is its preprocessor's loader of modules.
+  auto& compiler = static_cast<clang::CompilerInstance&>(preprocessor_.getModuleLoader());
+  if (!compiler.hasSema()) return false;
+  clang::Sema& sema = compiler.getSema();
+  const Silence silence(preprocessor_.getDiagnostics());
+  const clang::DiagnosticErrorTrap trap(preprocessor_.getDiagnostics());
+  clang::DeclContext* const context = sema.CurContext;
+  preprocessor_.InitializeForModelFile();
+  preprocessor_.EnterSourceFile(
+      preprocessor_.getSourceManager().createFileID(llvm::MemoryBuffer::getMemBufferCopy(text, kName)), nullptr, {});
+  {
+    sema.CurContext = nullptr;
+    clang::Parser parser(preprocessor_, sema, /*SkipFunctionBodies=*/false);
+    parser.Initialize();
+    // The end of the text is not met: there, the parser would end the translation unit once more.
+    while (parser.getCurToken().isNot(clang::tok::eof)) parser.ParseTopLevelDecl();
+    sema.DefineUsedVTables();
+    sema.PerformPendingInstantiations();
+  }
+  sema.CurContext = context;
+  sema.TUScope = nullptr;
+  preprocessor_.FinalizeForModelFile();
+  return !trap.hasErrorOccurred();
+}
+
+}  // namespace streamsan::analyzer
