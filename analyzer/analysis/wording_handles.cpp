@@ -82,7 +82,7 @@ void words_of<Check::HandleUseAfterDestroy>(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const bool is_event = !hazard.event.name.empty();
   const Thing& handle = is_event ? hazard.event : draft.later().stream;
-  const std::string name = is_event ? event(handle) : handle.name.empty() ? "a stream" : stream(handle);
+  const std::string name = is_event ? event(handle) : handle.name.empty() ? "a handle" : stream(handle);
   draft.say(name + " is used by " + (is_host(draft.later()) ? "this call" : what(draft.later())) +
             " after it was destroyed");
   if (hazard.earlier) {

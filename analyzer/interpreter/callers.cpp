@@ -26,6 +26,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -44,10 +45,11 @@ namespace {
 using clang::QualType;
 
 constexpr int kElements = 4;
+constexpr const char* kHowMany = "64";
 constexpr int kRounds = 5;  ///< rings of up to four slots come round
 constexpr const char* kDeclarations =
     "extern \"C\" { void* streamsan_given_memory(unsigned long); void* streamsan_given_stream(unsigned long); "
-    "void* streamsan_given_event(); }";
+    "void* streamsan_given_event(); void* streamsan_called_back(); }";
 
 /// Does a number that is called so say which one, and not how much?
 bool says_which(llvm::StringRef name) {
@@ -136,14 +138,17 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
   const clang::FunctionDecl* inside_ = nullptr;
 };
 
-/// Two ways to give arguments. `Otherwise`: true for flags, and an object gets smaller numbers for its life than its methods
-/// do later, so that what works in pieces has several.
-enum class Given : std::uint8_t { Plain, Otherwise };
+/// How arguments are given.
+struct Way {
+  bool flags = false;   ///< the value of a bool
+  bool pieces = false;  ///< an object gets smaller numbers for its life than its methods do later: what works in pieces
+                        ///< has several
+};
 
 /// The text of one caller.
 class Writer {
  public:
-  Writer(Symbols& symbols, Given way) : symbols_(symbols), context_(symbols.context()), way_(way) {}
+  Writer(Symbols& symbols, Way way) : symbols_(symbols), context_(symbols.context()), way_(way) {}
 
   std::optional<Caller> call(const clang::FunctionDecl& function) {
     const auto arguments = given(function);
@@ -156,7 +161,7 @@ class Writer {
   std::optional<Caller> live(const clang::CXXRecordDecl& record, const clang::CXXConstructorDecl* constructor) {
     result_.record = &record;
     const std::string type = spelled(context_.getCanonicalTagType(&record));
-    fixed_ = way_ == Given::Otherwise;
+    fixed_ = way_.pieces;
     const auto arguments = constructor == nullptr ? std::optional<std::string>("") : given(*constructor);
     fixed_ = false;
     if (!arguments) return std::nullopt;
@@ -215,6 +220,7 @@ class Writer {
   /// The arguments of a call, after the lines that make them.
   std::optional<std::string> given(const clang::FunctionDecl& function) {
     streams_ = 0;
+    objects_.clear();
     std::string list;
     if (function.isVariadic()) return std::nullopt;
     for (const clang::ParmVarDecl* parameter : function.parameters()) {
@@ -243,21 +249,32 @@ class Writer {
     if (depth > kDeepest) return std::nullopt;
     type = type.getCanonicalType().getUnqualifiedType();
     if (type->isPointerType()) return pointer(type, depth);
-    if (type->isBooleanType()) return made(type, way_ == Given::Plain ? "false" : "true");
+    if (type->isBooleanType()) return made(type, way_.flags ? "true" : "false");
     if (type->isEnumeralType()) return made(type, "0");
     if (type->isIntegerType())
-      return made(type, says_which(called) ? "0" : fixed_ || (depth > 0 && way_ == Given::Otherwise) ? "16" : "64");
+      return made(type, number(called, depth));
     if (type->isRealFloatingType()) return made(type, "1");
     const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
     if (record == nullptr || !record->hasDefinition()) return std::nullopt;
-    return object(type, *record->getDefinition(), depth);
+    // One context, one pool: arguments that refer to the same type refer to one object.
+    if (const auto known = objects_.find(record->getDefinition()); known != objects_.end()) return known->second;
+    const auto made = object(type, *record->getDefinition(), depth);
+    if (made && !record->isInStdNamespace() && !symbols_.in_system_header(*record))
+      objects_[record->getDefinition()] = *made;
+    return made;
+  }
+
+  [[nodiscard]] const char* number(llvm::StringRef called, int depth) const {
+    if (says_which(called)) return "0";
+    if (called.contains_insensitive("pitch") || called.contains_insensitive("stride")) return "4096";
+    return fixed_ || (depth > 0 && way_.pieces) ? "16" : kHowMany;
   }
 
   std::optional<std::string> pointer(QualType type, int depth) {
     const QualType pointee = type->getPointeeType();
     switch (symbols_.kind(type)) {
       case ir::TypeKind::Stream:
-        return made(type, std::string(kGivenStream) + "(" + std::to_string(streams_++) + ")");
+        return made(type, std::string(kGivenStream) + "(" + std::to_string(depth == 0 ? streams_++ : 0) + ")");
       case ir::TypeKind::Event:
         return made(type, std::string(kGivenEvent) + "()");
       default:
@@ -266,23 +283,38 @@ class Writer {
     if (pointee->isFunctionType()) return std::nullopt;
     if (pointee.isConstQualified() && context_.hasSameUnqualifiedType(pointee, context_.CharTy))
       return made(type, "\"text\"");
-    const clang::CXXRecordDecl* record = pointee->getAsCXXRecordDecl();
-    if (record != nullptr && record->hasDefinition() && !is_plain(*record->getDefinition())) {
+    if (is_object(type)) {
       const auto one = variable(pointee.getUnqualifiedType(), "", depth + 1);
       return one ? std::optional(made(type, "&" + *one)) : std::nullopt;
     }
-    if (pointee->isPointerType()) {
-      std::string list;
-      for (int i = 0; i < kElements; ++i) {
-        const auto one = variable(pointee.getUnqualifiedType(), "", depth + 1);
-        if (!one) return std::nullopt;
-        list += (i == 0 ? "" : ", ") + *one;
-      }
-      const std::string name = fresh();
-      line(spelled(pointee.getUnqualifiedType()) + " " + name + "[] = {" + list + "};");
-      return made(type, name);
-    }
+    if (pointee->isPointerType()) return pointers(type, depth);
     return made(type, std::string(kGivenMemory) + "(1UL << 20)");
+  }
+
+  /// An array of as many as numbers say.
+  std::optional<std::string> pointers(QualType type, int depth) {
+    const QualType element = type->getPointeeType().getUnqualifiedType();
+    const std::string name = fresh(), spelling = spelled(element);
+    if (const ir::TypeKind kind = symbols_.kind(element); kind == ir::TypeKind::Pointer && !is_object(element)) {
+      line(spelling + " " + name + "[" + kHowMany + "]; for (" + spelling + "& each : " + name + ") each = (" + spelling +
+           ")" + kGivenMemory + "(1UL << 20);");
+    } else if (kind == ir::TypeKind::Stream || kind == ir::TypeKind::Event) {
+      line(spelling + " " + name + "[" + kHowMany + "]; unsigned long n" + name + " = 0; for (" + spelling +
+           "& each : " + name + ") each = (" + spelling + ")" +
+           (kind == ir::TypeKind::Stream ? std::string(kGivenStream) + "(n" + name + "++)" : kGivenEvent + std::string("()")) +
+           ";");
+    } else {
+      const auto one = variable(element, "", depth + 1);
+      if (!one) return std::nullopt;
+      line(spelling + " " + name + "[" + kHowMany + "]; for (" + spelling + "& each : " + name + ") each = " + *one + ";");
+    }
+    return made(type, name);
+  }
+
+  /// Does it point to an object that is made, and not to bytes?
+  bool is_object(QualType pointer) {
+    const clang::CXXRecordDecl* record = pointer->getPointeeType()->getAsCXXRecordDecl();
+    return record != nullptr && record->hasDefinition() && !is_plain(*record->getDefinition());
   }
 
   /// Its bytes are all there is to it.
@@ -356,7 +388,7 @@ class Writer {
 
   /// A lambda, which writes what it is given pointers to.
   std::string callback(const clang::FunctionProtoType& signature) const {
-    std::string list, body;
+    std::string list, body = std::string(kCalledBack) + "(); ";
     for (const QualType parameter : signature.param_types()) {
       const std::string own = "p" + std::to_string(list.size());
       list += (list.empty() ? "" : ", ") + spelled(parameter) + " " + own;
@@ -406,10 +438,11 @@ class Writer {
  private:
   Symbols& symbols_;
   clang::ASTContext& context_;
-  Given way_;
+  Way way_;
   bool fixed_ = false;  ///< numbers are small ones
   int variables_ = 0;
   int streams_ = 0;
+  std::map<const clang::CXXRecordDecl*, std::string> objects_;  ///< of the program's classes, in this call
   std::string text_;
   Caller result_;
 };
@@ -462,20 +495,23 @@ std::vector<Caller> callers(Symbols& symbols) {
   Candidates candidates(context.getSourceManager());
   candidates.TraverseDecl(context.getTranslationUnitDecl());
   std::vector<Caller> result;
-  // In both ways, if they differ. False: no arguments can be made.
+  // In all ways that differ. False: no arguments can be made.
+  std::size_t group = 0;
   const auto add = [&](auto write) {
-    std::string before;
-    for (const Given way : {Given::Plain, Given::Otherwise}) {
-      Writer writer(symbols, way);
-      std::optional<Caller> caller = write(writer);
-      if (!caller) return false;
-      if (caller->text == before || result.size() >= kMost) continue;
-      before = caller->text;
-      caller->name = "streamsan_caller_" + std::to_string(result.size());
-      caller->text =
-          std::string(kDeclarations) + " extern \"C\" void " + caller->name + "() {\n" + caller->text + "}\n";
-      caller->lines.insert(caller->lines.begin(), Caller::Made{});
-      result.push_back(std::move(*caller));
+    std::set<std::string> texts;
+    for (const bool pieces : {false, true}) {
+      ++group;
+      for (const bool flags : {false, true}) {
+        Writer writer(symbols, {.flags = flags, .pieces = pieces});
+        std::optional<Caller> caller = write(writer);
+        if (!caller) return false;
+        if (result.size() >= kMost || !texts.insert(caller->text).second) continue;
+        caller->name = "streamsan_caller_" + std::to_string(result.size());
+        caller->text = std::string(kDeclarations) + " extern \"C\" void " + caller->name + "() {\n" + caller->text + "}\n";
+        caller->lines.insert(caller->lines.begin(), Caller::Made{});
+        caller->group = group;
+        result.push_back(std::move(*caller));
+      }
     }
     return true;
   };

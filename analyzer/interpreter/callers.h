@@ -27,6 +27,7 @@ struct Caller {
   std::string name;                              ///< of the function that it is
   std::string text;                              ///< its definition
   std::vector<Made> lines;                       ///< of the text, the first one at 0
+  std::size_t group = 0;    ///< callers that differ only in the flags that they give have one
   const clang::CXXRecordDecl* record = nullptr;  ///< of the object whose life it is; nullptr: it calls one function
 };
 
@@ -37,5 +38,6 @@ std::vector<Caller> callers(Symbols& symbols);
 inline constexpr const char* kGivenMemory = "streamsan_given_memory";  ///< void*(unsigned long bytes)
 inline constexpr const char* kGivenStream = "streamsan_given_stream";  ///< void*(unsigned long number)
 inline constexpr const char* kGivenEvent = "streamsan_given_event";    ///< void*()
+inline constexpr const char* kCalledBack = "streamsan_called_back";    ///< void*(): what a callback does is not known
 
 }  // namespace streamsan::analyzer

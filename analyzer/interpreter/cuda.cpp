@@ -80,11 +80,11 @@ ordering::EventId Cuda::event(Word handle) {
 }
 
 /// Now, or when the graph that the stream is captured into is launched.
-void Cuda::enqueue(Word handle, const Action& action) {
+void Cuda::enqueue(Word handle, ordering::Call call, const Action& action) {
   if (const auto captured = capturing_.find(handle); captured != capturing_.end()) {
-    graphs_[captured->second].push_back(action);
+    graphs_[captured->second].push_back({call.site, action});
   } else {
-    action(stream(handle));
+    action(call, stream(handle));
   }
 }
 
@@ -182,8 +182,8 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       const Word recorded = argument(effect.event);
       if (const auto captured = capturing_.find(handle); captured != capturing_.end())
         capture_events_[recorded] = captured->second;
-      enqueue(handle, [this, call, recorded](ordering::StreamId stream) {
-        model_.record_event(call, stream, event(recorded));
+      enqueue(handle, call, [this, recorded](ordering::Call here, ordering::StreamId stream) {
+        model_.record_event(here, stream, event(recorded));
       });
       return Outcome::Done;
     }
@@ -192,8 +192,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       if (const auto captured = capture_events_.find(waited);
           captured != capture_events_.end() && graphs_.contains(captured->second))
         capturing_.try_emplace(handle, captured->second);
-      enqueue(handle,
-              [this, call, waited](ordering::StreamId stream) { model_.wait_event(call, stream, event(waited)); });
+      enqueue(handle, call, [this, waited](ordering::Call here, ordering::StreamId stream) { model_.wait_event(here, stream, event(waited)); });
       return Outcome::Done;
     }
     case EffectKind::SyncStream:
@@ -229,8 +228,8 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
         std::memmove(reinterpret_cast<void*>(dst), reinterpret_cast<const void*>(src), bytes);
       }
       if (bytes > Memory::kMostSize) return Outcome::Stop;
-      enqueue(handle, [this, call, dst, src, bytes, form](ordering::StreamId stream) {
-        model_.copy(call, stream, linear(dst, bytes), linear(src, bytes), form);
+      enqueue(handle, call, [this, dst, src, bytes, form](ordering::Call here, ordering::StreamId stream) {
+        model_.copy(here, stream, linear(dst, bytes), linear(src, bytes), form);
         finish();
       });
       return Outcome::Done;
@@ -251,8 +250,8 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
                            .rows = height,
                            .slices = 1,
                            .slice_pitch = 0};
-      enqueue(handle, [this, call, to, from, form](ordering::StreamId stream) {
-        model_.copy(call, stream, to, from, form);
+      enqueue(handle, call, [this, to, from, form](ordering::Call here, ordering::StreamId stream) {
+        model_.copy(here, stream, to, from, form);
         finish();
       });
       return Outcome::Done;
@@ -260,8 +259,8 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
     case EffectKind::Fill: {
       const Word dst = argument(effect.dst), bytes = argument(effect.bytes) * effect.unit;
       if (bytes > Memory::kMostSize) return Outcome::Stop;
-      enqueue(handle, [this, call, dst, bytes, form](ordering::StreamId stream) {
-        model_.fill(call, stream, linear(dst, bytes), form);
+      enqueue(handle, call, [this, dst, bytes, form](ordering::Call here, ordering::StreamId stream) {
+        model_.fill(here, stream, linear(dst, bytes), form);
         finish();
       });
       return Outcome::Done;
@@ -297,8 +296,8 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       const Word size = std::max<Word>(argument(effect.bytes), 1), at = machine.memory().device(size);
       if (at == 0) return Outcome::Stop;
       put(machine, argument(effect.object), at);
-      enqueue(handle, [this, call, at, size](ordering::StreamId stream) {
-        model_.allocate_async(call, stream, {at, at + size});
+      enqueue(handle, call, [this, at, size](ordering::Call here, ordering::StreamId stream) {
+        model_.allocate_async(here, stream, {at, at + size});
       });
       return Outcome::Done;
     }
@@ -311,7 +310,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
     case EffectKind::FreeAsync: {
       const Word at = argument(effect.object);
       if (at != 0)
-        enqueue(handle, [this, call, at](ordering::StreamId stream) { model_.free_async(call, stream, at); });
+        enqueue(handle, call, [this, at](ordering::Call here, ordering::StreamId stream) { model_.free_async(here, stream, at); });
       return Outcome::Done;
     }
     case EffectKind::Register:
@@ -324,7 +323,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       finish();
       return Outcome::Done;
     case EffectKind::HostFunction: {
-      enqueue(handle, [this, call](ordering::StreamId stream) { model_.host_function(call, stream); });
+      enqueue(handle, call, [this](ordering::Call here, ordering::StreamId stream) { model_.host_function(here, stream); });
       if (capturing_.contains(handle)) return Outcome::Done;
       // cudaLaunchHostFunc(stream, function, data); cudaStreamAddCallback(stream, function, data, flags).
       const bool callback = model.name.find("AddCallback") != std::string::npos;
@@ -339,10 +338,10 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       return Outcome::Done;
     }
     case EffectKind::StreamAction:
-      enqueue(handle, [this, call](ordering::StreamId stream) { model_.stream_action(call, stream); });
+      enqueue(handle, call, [this](ordering::Call here, ordering::StreamId stream) { model_.stream_action(here, stream); });
       return Outcome::Done;
     case EffectKind::StreamJoinsAll:
-      enqueue(handle, [this, call](ordering::StreamId stream) { model_.stream_joins_all(call, stream); });
+      enqueue(handle, call, [this](ordering::Call here, ordering::StreamId stream) { model_.stream_joins_all(here, stream); });
       return Outcome::Done;
     case EffectKind::CaptureBegin: {
       const Word graph = reinterpret_cast<Word>(machine.memory().heap(64));
@@ -368,11 +367,20 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       const Word graph = argument(effect.object);
       const ordering::StreamId in = stream(handle);
       model_.graph_launch(call, in, graph);
-      for (const Action& action : graphs_[graph]) action(in);
+      // What was captured elsewhere, done here. Launches of one graph follow each other: the first graph_launch() waits
+      // for the one before, the second is what the next one waits for.
+      for (const auto& [captured, action] : graphs_[graph]) {
+        const std::string& what = name(captured);
+        action(now(machine, what.empty() ? model.name : what + " of a graph"), in);
+      }
+      model_.graph_launch(call, in, graph);
       return Outcome::Done;
     }
     case EffectKind::GraphUpdate:
       if (graphs_.contains(arguments.word(1))) graphs_[arguments.word(0)] = graphs_[arguments.word(1)];
+      return Outcome::Done;
+    case EffectKind::GraphNodeUpdate:
+      graphs_[argument(effect.object)].clear();  // what it does now is not known
       return Outcome::Done;
     case EffectKind::Pass:
     case EffectKind::Share:

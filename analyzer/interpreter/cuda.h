@@ -72,7 +72,11 @@ class Cuda {
     bool write = false;
     friend bool operator==(const Touch&, const Touch&) = default;
   };
-  using Action = std::function<void(ordering::StreamId)>;
+  using Action = std::function<void(ordering::Call, ordering::StreamId)>;
+  struct Captured {
+    ordering::SiteId site{};
+    Action action;
+  };
   /// Of a kernel: its bytes in the program's memory.
   struct Parameter {
     const clang::ParmVarDecl* declared = nullptr;
@@ -87,7 +91,7 @@ class Cuda {
   ordering::Call now(Machine& machine, std::string name);
   ordering::StreamId stream(Word handle);
   ordering::EventId event(Word handle);
-  void enqueue(Word stream, const Action& action);
+  void enqueue(Word stream, ordering::Call call, const Action& action);
   void finish() { model_.returned(thread_, true); }
   Outcome effect(Machine& machine, const Model& model, const Arguments& arguments);
   bool property(Machine& machine, std::string_view name, const Arguments& arguments, Byte* result);
@@ -100,6 +104,7 @@ class Cuda {
   Word give_memory(Machine& machine, const Arguments& arguments);
   Word give_stream(Machine& machine, const Arguments& arguments);
   Word give_event(Machine& machine, const Arguments& arguments);
+  Word call_back(Machine& machine, const Arguments& arguments);
   /// False: one side of a copy is the host's and was given as the device's; the machine has stopped.
   bool sides_are_right(Machine& machine, const Model& model, const Arguments& arguments, Word dst, Word src);
   void launch_plain(Machine& machine, const Arguments& arguments);
@@ -136,7 +141,7 @@ class Cuda {
   std::map<Word, GridBehaviour> fronts_;  ///< of the last kernel in a stream
   std::map<Word, Word> handle_streams_;   ///< of a library's handle
   std::map<Word, Word> shadows_;          ///< variables of the device, by that of the host
-  std::map<Word, std::vector<Action>> graphs_;
+  std::map<Word, std::vector<Captured>> graphs_;
   std::map<Word, Word> capturing_;  ///< stream -> graph
   std::map<Word, Word> capture_events_;
   std::set<std::size_t> host_blocks_;

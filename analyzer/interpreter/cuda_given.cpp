@@ -47,12 +47,19 @@ Word Cuda::give_event(Machine& machine, const Arguments&) {
   return handle;
 }
 
+/// It may have waited.
+Word Cuda::call_back(Machine& machine, const Arguments&) {
+  may_wait(machine);
+  return 0;
+}
+
 bool Cuda::give(Machine& machine, std::string_view name, const Arguments& arguments, Byte* result) {
   using Giver = Word (Cuda::*)(Machine&, const Arguments&);
   static const std::unordered_map<std::string_view, Giver> kGivers = {
       {kGivenMemory, &Cuda::give_memory},
       {kGivenStream, &Cuda::give_stream},
       {kGivenEvent, &Cuda::give_event},
+      {kCalledBack, &Cuda::call_back},
   };
   const auto giver = kGivers.find(name);
   if (giver == kGivers.end()) return false;

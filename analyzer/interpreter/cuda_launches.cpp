@@ -146,8 +146,8 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint
   front->second = behaviour;
   const ordering::Call call =
       now(machine, kernel == nullptr ? "a kernel" : "kernel '" + kernel->getNameAsString() + "'");
-  enqueue(handle, [this, call, shape, pointers, bytes](ordering::StreamId stream) {
-    model_.launch(call, stream, shape, pointers, bytes);
+  enqueue(handle, call, [this, shape, pointers, bytes](ordering::Call here, ordering::StreamId stream) {
+    model_.launch(here, stream, shape, pointers, bytes);
   });
 }
 
@@ -303,8 +303,8 @@ void Cuda::library_work(Machine& machine, const llvm::Function& function, const 
   }
   const ordering::LaunchShape shape{.function = number_of(model.name), .threads = 1024, .arguments_hash = 0};
   const ordering::Call call = now(machine, model.name);
-  enqueue(handle, [this, call, shape, pointers, bytes](ordering::StreamId stream) {
-    model_.launch(call, stream, shape, pointers, bytes);
+  enqueue(handle, call, [this, shape, pointers, bytes](ordering::Call here, ordering::StreamId stream) {
+    model_.launch(here, stream, shape, pointers, bytes);
   });
   if (model.effect.form == api::CallForm::Synchronous && !capturing_.contains(handle)) {
     model_.sync_stream(call, stream(handle));

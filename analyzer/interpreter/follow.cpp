@@ -4,8 +4,10 @@
 #include "analyzer/interpreter/follow.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "analyzer/interpreter/callers.h"
 #include "analyzer/interpreter/follower.h"
@@ -49,6 +51,8 @@ class Judgement {
     const auto by_host = [](const ordering::Access& access) { return access.source == ordering::AccessSource::Host; };
     if ((by_host(hazard.earlier) || by_host(hazard.later)) && cuda_.given_block(hazard.allocation.range.begin))
       return false;
+    // The caller's streams may be one.
+    if (is_anybodys(hazard.earlier) && is_anybodys(hazard.later)) return false;
     if (*earlier == *later) return true;
     return closed_ && of_object(*earlier) && of_object(*later) && is_own(hazard.earlier) && is_own(hazard.later);
   }
@@ -66,6 +70,12 @@ class Judgement {
   [[nodiscard]] bool is_own(const ordering::Access& access) const {
     return !access.on_stream || !cuda_.is_given(access.stream);
   }
+  [[nodiscard]] bool is_anybodys(const ordering::Access& access) const {
+    if (!access.on_stream) return false;
+    const ordering::StreamKind kind = cuda_.kind(access.stream);
+    return cuda_.is_given(access.stream) || kind == ordering::StreamKind::Legacy ||
+           kind == ordering::StreamKind::PerThread;
+  }
 
   const Caller& caller_;
   const llvm::Function& function_;
@@ -74,8 +84,8 @@ class Judgement {
 };
 
 /// Follows one caller, and again with other blocks in the host's memory, until it is right about them.
-void follow_caller(const Caller& caller, const llvm::Function& function, Symbols& symbols, const HostModule& host,
-                   const FollowOptions& options, Followed& result) {
+std::vector<Hazard> follow_caller(const Caller& caller, const llvm::Function& function, Symbols& symbols,
+                                  const HostModule& host, const FollowOptions& options, Followed& result) {
   constexpr std::uint64_t kMostSteps = 400'000;
   constexpr std::size_t kMostTries = 12;
   const bool closed = caller.record != nullptr &&
@@ -103,12 +113,25 @@ void follow_caller(const Caller& caller, const llvm::Function& function, Symbols
     }
     follower.end();
     result.steps += machine.steps();
-    std::ranges::move(followed.hazards, std::back_inserter(result.hazards));
     for (const std::string& name : followed.unknown)
       if (std::ranges::find(result.unknown, name) == result.unknown.end()) result.unknown.push_back(name);
     result.callers.push_back({caller.text, machine.stopped()});
-    return;
+    return std::move(followed.hazards);
   }
+  return {};
+}
+
+auto place(const Where& where) { return std::tie(where.site.file, where.site.line, where.site.column); }
+
+/// Those of both: what depends on a flag that was made up is nothing.
+std::vector<Hazard> common(std::vector<Hazard> a, const std::vector<Hazard>& b) {
+  std::erase_if(a, [&](const Hazard& mine) {
+    return std::ranges::none_of(b, [&](const Hazard& other) {
+      return mine.check == other.check && place(mine.later.where) == place(other.later.where) &&
+             place(mine.earlier->where) == place(other.earlier->where);
+    });
+  });
+  return a;
 }
 
 }  // namespace
@@ -159,12 +182,16 @@ Followed follow_callers(clang::ASTContext& context, const Models& models, clang:
     result.there = true;
     const HostModule host(context);
     if (host.module() == nullptr) return;
+    std::map<std::size_t, std::vector<Hazard>> by_group;
     for (const Caller& caller : made) {
       const llvm::Function* entry = host.module()->getFunction(caller.name);
       if (entry == nullptr || entry->isDeclaration()) continue;
-      follow_caller(caller, *entry, symbols, host, options, result);
+      std::vector<Hazard> found = follow_caller(caller, *entry, symbols, host, options, result);
+      const auto [group, first] = by_group.try_emplace(caller.group);
+      group->second = first ? std::move(found) : common(std::move(group->second), found);
       if (result.steps > options.most_steps) break;
     }
+    for (auto& [group, hazards] : by_group) std::ranges::move(hazards, std::back_inserter(result.hazards));
   });
   return result;
 }

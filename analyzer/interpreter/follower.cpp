@@ -54,6 +54,12 @@ void Follower::not_known(Machine& machine, const llvm::Function& function) {
   if (std::ranges::find(followed_.unknown, name) == followed_.unknown.end()) followed_.unknown.push_back(name);
   cuda_.may_wait(machine);
   if (called == nullptr) return;
+  // What becomes of an object that it is given is not known. Of a main() most is seen, and most of what is not is harmless.
+  if (counts && std::ranges::any_of(called->parameters(), [](const clang::ParmVarDecl* parameter) {
+        const clang::QualType to = parameter->getType()->getPointeeType();
+        return !to.isNull() && !to.isConstQualified() && (to->isRecordType() || to->isPointerType());
+      }))
+    machine.stop("an object is changed by a function that is not seen");
   const ir::TypeKind kind = symbols_.kind(called->getReturnType());
   if (kind == ir::TypeKind::Stream || kind == ir::TypeKind::Event)
     machine.stop("a stream or event of a function that is not seen");

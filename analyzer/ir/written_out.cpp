@@ -244,8 +244,11 @@ std::optional<WrittenOut> write_out_loops(const Function& closed) {
     if (!writer.write_out(*next, whole ? all_rounds(*next) : next->turns, whole)) continue;
     any = true;
     if (next->slots != kNoPlace) {
-      suppose(result.function, next->slots, kSupposedSlots);
-      tell("'" + as_written(function, next->slots) + "' is " + std::to_string(kSupposedSlots), *next);
+      // One thing has one number: as many slots as the loops count to, if they count to that.
+      const std::string slots = as_written(function, next->slots);
+      const bool same = number != kNoPlace && slots == as_written(function, number);
+      suppose(result.function, next->slots, same ? supposed : kSupposedSlots);
+      tell("'" + slots + "' is " + std::to_string(same ? supposed : kSupposedSlots), *next);
     }
     if (!whole) {
       tell("the loop has " + std::to_string(next->turns) + " rounds", *next);

@@ -183,12 +183,31 @@ ir::ExprId Walk::rounds_left(const clang::CXXForRangeStmt& loop) {
   return out_.add(std::move(asked));
 }
 
+/// Objects passed by value end where their function returns, if that is in sight: Clang's graphs have an end for the
+/// parameter and one for the argument.
+void Walk::note_passed(const clang::Stmt& statement) {
+  const clang::FunctionDecl* callee = nullptr;
+  llvm::ArrayRef<const clang::Expr*> arguments;
+  if (const auto* call = llvm::dyn_cast<clang::CallExpr>(&statement)) {
+    callee = call->getDirectCallee();
+    arguments = llvm::ArrayRef(call->getArgs(), call->getNumArgs());
+  } else if (const auto* made = llvm::dyn_cast<clang::CXXConstructExpr>(&statement)) {
+    callee = made->getConstructor();
+    arguments = llvm::ArrayRef(made->getArgs(), made->getNumArgs());
+  }
+  if (callee == nullptr || unit_.census.lowered(*callee) == nullptr) return;
+  for (const clang::Expr* argument : arguments)
+    if (const auto* bound = llvm::dyn_cast<clang::CXXBindTemporaryExpr>(argument->IgnoreParenImpCasts()))
+      passed_.insert(bound);
+}
+
 void Walk::walk_element(const clang::CFGElement& element) {
   switch (element.getKind()) {
     case clang::CFGElement::Statement:
     case clang::CFGElement::Constructor:
     case clang::CFGElement::CXXRecordTypedCall: {
       const clang::Stmt& lowered = *element.castAs<clang::CFGStmt>().getStmt();
+      note_passed(lowered);
       pools_.before(lowered);
       statement(lowered);
       return pools_.after(lowered);
@@ -225,7 +244,7 @@ void Walk::walk_element(const clang::CFGElement& element) {
       const clang::CXXBindTemporaryExpr* bound = element.castAs<clang::CFGTemporaryDtor>().getBindTemporaryExpr();
       const ir::PlaceId object = places_.place(bound->getSubExpr());
       // What was returned, or became a variable, is no temporary that ends here.
-      if (object != ir::kNoPlace && out_[object].kind == Place::Kind::Temporary)
+      if (!passed_.contains(bound) && object != ir::kNoPlace && out_[object].kind == Place::Kind::Temporary)
         lifetimes_.destroy(object, bound->getType(), out_.site(*bound));
       return;
     }

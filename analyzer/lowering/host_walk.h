@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "analyzer/ir/ir.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace clang {
 class BinaryOperator;
 class CFG;
 class CFGBlock;
 class CFGElement;
+class CXXBindTemporaryExpr;
 class CXXForRangeStmt;
 class Expr;
 class FunctionDecl;
@@ -51,6 +53,7 @@ class Walk {
  private:
   void walk_block(const clang::CFGBlock& block);
   void walk_element(const clang::CFGElement& element);
+  void note_passed(const clang::Stmt& statement);
   void finish_block(const clang::CFGBlock& block);
   /// What the head of a range-for asks.
   ir::ExprId rounds_left(const clang::CXXForRangeStmt& loop);
@@ -84,6 +87,7 @@ class Walk {
   Pools& pools_;
 
   bool first_call_ = false;
+  llvm::DenseSet<const clang::CXXBindTemporaryExpr*> passed_;  ///< by value, to functions in sight
   std::vector<std::size_t> first_;               ///< by CFG block: its first block in the IR
   std::vector<std::size_t> last_;                ///< by CFG block: its last
   std::vector<const clang::Stmt*> terminators_;  ///< by block of the IR

@@ -182,6 +182,20 @@ std::pair<Position, Position> two_sides(const Finding& finding) {
   return std::minmax(position(finding.sites.front()), position(finding.sites[other]));
 }
 
+using Line = std::pair<std::string, std::uint32_t>;
+
+std::pair<Line, Line> two_lines(const Finding& finding) {
+  const std::size_t other = finding.sites.size() > 2 ? 2 : finding.sites.size() - 1;
+  const auto line = [&](std::size_t site) { return Line{finding.sites[site].file, finding.sites[site].line}; };
+  return std::minmax(line(0), line(other));
+}
+
+/// "run" of "Session::run".
+std::string last_name(const std::string& function) {
+  const std::size_t colon = function.rfind("::");
+  return colon == std::string::npos ? function : function.substr(colon + 2);
+}
+
 /// One finding for a pair of sites; in source order.
 std::vector<Finding> without_duplicates(std::vector<Finding> findings) {
   const auto key = [](const Finding& finding) {
@@ -369,9 +383,18 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
         for (const ir::ClassHarness::Member& constructor : harness.constructors) how.closed.insert(constructor.usr);
     Followed followed = follow_main(context, models, how);
     if (!followed.there && preprocessor != nullptr) followed = follow_callers(context, models, *preprocessor, how);
+    // Known already, perhaps by another column; and of one function one defect shows in many pairs.
+    std::set<std::pair<Line, Line>> lines;
+    std::set<std::pair<Check, std::string>> told_of;
+    for (const Finding& finding : findings)
+      if (finding.level == Level::Definite || finding.level == Level::Likely) {
+        lines.insert(two_lines(finding));
+        if (!followed.callers.empty()) told_of.emplace(finding.check, last_name(finding.site.function));
+      }
     for (const Hazard& hazard : followed.hazards) {
       Finding finding = word(hazard);
-      if (pairs.insert(two_sides(finding)).second) {
+      const bool first = followed.callers.empty() || told_of.emplace(finding.check, last_name(finding.site.function)).second;
+      if (lines.insert(two_lines(finding)).second && first) {
         findings.push_back(std::move(finding));
       }
     }
