@@ -14,8 +14,8 @@
 //       delete &object;
 //     }
 //
-// WHO GETS ONE. Functions with a body in the main file that nothing in it calls, and classes with a constructor there of
-// which nothing in it makes an object: who is called in the file is called as its author meant it, and is followed with
+// WHO GETS ONE. Functions with a body in the main file that nothing in it calls, and classes with a method there that no
+// other code in it uses: who is called in the file is called as its author meant it, and is followed with
 // its caller.
 //
 // ARGUMENTS are what most callers would give: memory of its own for each pointer, a stream of the caller's, numbers that
@@ -38,6 +38,7 @@
 #include "clang/AST/QualTypeNames.h"
 #include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/Basic/SourceManager.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace streamsan::analyzer {
 namespace {
@@ -51,17 +52,30 @@ constexpr const char* kDeclarations =
     "extern \"C\" { void* streamsan_given_memory(unsigned long); void* streamsan_given_stream(unsigned long); "
     "void* streamsan_given_event(); void* streamsan_called_back(); }";
 
-/// Does a number that is called so say which one, and not how much?
-bool says_which(llvm::StringRef name) {
-  static constexpr std::array kHowMuch = {"size", "bytes", "count", "num", "len"};
-  static constexpr std::array kWhich = {"device", "dev",   "idx",  "index",  "slot",  "rank",  "layer", "lane",
-                                        "which",  "stage", "head", "offset", "begin", "first", "flag",  "id"};
-  const std::string lower = name.lower();
-  const auto has = [&](const char* word) { return lower.find(word) != std::string::npos; };
-  return !std::ranges::any_of(kHowMuch, has) && (lower == "i" || std::ranges::any_of(kWhich, has));
+/// "max", "batch", "size" of maxBatch_size.
+std::vector<std::string> words_of(llvm::StringRef name) {
+  std::vector<std::string> result(1);
+  for (const char c : name) {
+    if (c == '_' || (llvm::isUpper(c) && !result.back().empty())) result.emplace_back();
+    if (c != '_') result.back() += llvm::toLower(c);
+  }
+  return result;
 }
 
-/// Functions that the main file calls, and classes of which it makes objects.
+/// Does a number that is called so say which one, and not how much?
+bool says_which(llvm::StringRef name) {
+  static constexpr std::array kHowMuch = {"size", "bytes", "count", "num", "len", "length", "n"};
+  static constexpr std::array kWhich = {"device", "dev",   "idx",  "index",  "slot",  "rank",  "layer", "lane", "which",
+                                        "i",      "stage", "head", "offset", "begin", "first", "flag",  "id",   "gpu"};
+  const std::vector<std::string> words = words_of(name);
+  const auto has_one_of = [&](const auto& list) {
+    return std::ranges::any_of(words,
+                               [&](const std::string& word) { return std::ranges::find(list, word) != list.end(); });
+  };
+  return has_one_of(kWhich) && !has_one_of(kHowMuch);
+}
+
+/// Functions that the main file calls, and classes of which it makes objects or calls methods.
 class Uses : public clang::RecursiveASTVisitor<Uses> {
  public:
   explicit Uses(const clang::SourceManager& sources) : sources_(sources) {}
@@ -91,14 +105,14 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
     return true;
   }
   bool VisitMemberExpr(clang::MemberExpr* expression) {
-    if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(expression->getMemberDecl())) called(*function);
+    if (const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(expression->getMemberDecl())) {
+      called(*method);
+      from_outside(*method->getParent());
+    }
     return true;
   }
   bool VisitCXXConstructExpr(clang::CXXConstructExpr* expression) {
-    const clang::CXXRecordDecl* record = expression->getConstructor()->getParent();
-    const auto* within = llvm::dyn_cast_or_null<clang::CXXMethodDecl>(inside_);
-    if (within == nullptr || within->getParent()->getCanonicalDecl() != record->getCanonicalDecl())
-      made.insert(record->getCanonicalDecl());
+    from_outside(*expression->getConstructor()->getParent());
     return true;
   }
   /// std::make_unique<Class>(), std::vector<Class>: it is made in there.
@@ -106,7 +120,7 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
   bool VisitVarDecl(clang::VarDecl* variable) { return contains(variable->getType()); }
 
   std::set<const clang::FunctionDecl*> calls;
-  std::set<const clang::CXXRecordDecl*> made;
+  std::set<const clang::CXXRecordDecl*> used;
 
  private:
   template <typename Body>
@@ -116,6 +130,11 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
     body();
     inside_ = before;
   }
+  void from_outside(const clang::CXXRecordDecl& record) {
+    const auto* within = llvm::dyn_cast_or_null<clang::CXXMethodDecl>(inside_);
+    if (within == nullptr || within->getParent()->getCanonicalDecl() != record.getCanonicalDecl())
+      used.insert(record.getCanonicalDecl());
+  }
   void called(const clang::FunctionDecl& function) {
     if (inside_ != nullptr && inside_->getCanonicalDecl() == function.getCanonicalDecl()) return;
     calls.insert(function.getCanonicalDecl());
@@ -124,7 +143,7 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
   bool contains(QualType type) {
     const clang::CXXRecordDecl* record = type.getNonReferenceType()->getBaseElementTypeUnsafe()->getAsCXXRecordDecl();
     if (record == nullptr) return true;
-    if (!type->isReferenceType()) made.insert(record->getCanonicalDecl());
+    if (!type->isReferenceType()) used.insert(record->getCanonicalDecl());
     if (const auto* instance = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(record))
       arguments(instance->getTemplateArgs());
     return true;
@@ -251,8 +270,7 @@ class Writer {
     if (type->isPointerType()) return pointer(type, depth);
     if (type->isBooleanType()) return made(type, way_.flags ? "true" : "false");
     if (type->isEnumeralType()) return made(type, "0");
-    if (type->isIntegerType())
-      return made(type, number(called, depth));
+    if (type->isIntegerType()) return made(type, number(called, depth));
     if (type->isRealFloatingType()) return made(type, "1");
     const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
     if (record == nullptr || !record->hasDefinition()) return std::nullopt;
@@ -296,17 +314,19 @@ class Writer {
     const QualType element = type->getPointeeType().getUnqualifiedType();
     const std::string name = fresh(), spelling = spelled(element);
     if (const ir::TypeKind kind = symbols_.kind(element); kind == ir::TypeKind::Pointer && !is_object(element)) {
-      line(spelling + " " + name + "[" + kHowMany + "]; for (" + spelling + "& each : " + name + ") each = (" + spelling +
-           ")" + kGivenMemory + "(1UL << 20);");
+      line(spelling + " " + name + "[" + kHowMany + "]; for (" + spelling + "& each : " + name + ") each = (" +
+           spelling + ")" + kGivenMemory + "(1UL << 20);");
     } else if (kind == ir::TypeKind::Stream || kind == ir::TypeKind::Event) {
       line(spelling + " " + name + "[" + kHowMany + "]; unsigned long n" + name + " = 0; for (" + spelling +
            "& each : " + name + ") each = (" + spelling + ")" +
-           (kind == ir::TypeKind::Stream ? std::string(kGivenStream) + "(n" + name + "++)" : kGivenEvent + std::string("()")) +
+           (kind == ir::TypeKind::Stream ? std::string(kGivenStream) + "(n" + name + "++)"
+                                         : kGivenEvent + std::string("()")) +
            ";");
     } else {
       const auto one = variable(element, "", depth + 1);
       if (!one) return std::nullopt;
-      line(spelling + " " + name + "[" + kHowMany + "]; for (" + spelling + "& each : " + name + ") each = " + *one + ";");
+      line(spelling + " " + name + "[" + kHowMany + "]; for (" + spelling + "& each : " + name + ") each = " + *one +
+           ";");
     }
     return made(type, name);
   }
@@ -507,7 +527,8 @@ std::vector<Caller> callers(Symbols& symbols) {
         if (!caller) return false;
         if (result.size() >= kMost || !texts.insert(caller->text).second) continue;
         caller->name = "streamsan_caller_" + std::to_string(result.size());
-        caller->text = std::string(kDeclarations) + " extern \"C\" void " + caller->name + "() {\n" + caller->text + "}\n";
+        caller->text =
+            std::string(kDeclarations) + " extern \"C\" void " + caller->name + "() {\n" + caller->text + "}\n";
         caller->lines.insert(caller->lines.begin(), Caller::Made{});
         caller->group = group;
         result.push_back(std::move(*caller));
@@ -516,7 +537,7 @@ std::vector<Caller> callers(Symbols& symbols) {
     return true;
   };
   for (const clang::CXXRecordDecl* record : candidates.classes) {
-    if (uses.made.contains(record->getCanonicalDecl())) continue;
+    if (uses.used.contains(record->getCanonicalDecl())) continue;
     std::vector<const clang::CXXConstructorDecl*> constructors;
     std::ranges::copy_if(record->ctors(), std::back_inserter(constructors),
                          [](const clang::CXXConstructorDecl* each) { return Writer::is_constructor(*each); });

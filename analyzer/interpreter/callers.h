@@ -27,7 +27,7 @@ struct Caller {
   std::string name;                              ///< of the function that it is
   std::string text;                              ///< its definition
   std::vector<Made> lines;                       ///< of the text, the first one at 0
-  std::size_t group = 0;    ///< callers that differ only in the flags that they give have one
+  std::size_t group = 0;                         ///< callers that differ only in the flags that they give have one
   const clang::CXXRecordDecl* record = nullptr;  ///< of the object whose life it is; nullptr: it calls one function
 };
 

@@ -192,7 +192,9 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       if (const auto captured = capture_events_.find(waited);
           captured != capture_events_.end() && graphs_.contains(captured->second))
         capturing_.try_emplace(handle, captured->second);
-      enqueue(handle, call, [this, waited](ordering::Call here, ordering::StreamId stream) { model_.wait_event(here, stream, event(waited)); });
+      enqueue(handle, call, [this, waited](ordering::Call here, ordering::StreamId stream) {
+        model_.wait_event(here, stream, event(waited));
+      });
       return Outcome::Done;
     }
     case EffectKind::SyncStream:
@@ -310,7 +312,8 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
     case EffectKind::FreeAsync: {
       const Word at = argument(effect.object);
       if (at != 0)
-        enqueue(handle, call, [this, at](ordering::Call here, ordering::StreamId stream) { model_.free_async(here, stream, at); });
+        enqueue(handle, call,
+                [this, at](ordering::Call here, ordering::StreamId stream) { model_.free_async(here, stream, at); });
       return Outcome::Done;
     }
     case EffectKind::Register:
@@ -323,7 +326,8 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       finish();
       return Outcome::Done;
     case EffectKind::HostFunction: {
-      enqueue(handle, call, [this](ordering::Call here, ordering::StreamId stream) { model_.host_function(here, stream); });
+      enqueue(handle, call,
+              [this](ordering::Call here, ordering::StreamId stream) { model_.host_function(here, stream); });
       if (capturing_.contains(handle)) return Outcome::Done;
       // cudaLaunchHostFunc(stream, function, data); cudaStreamAddCallback(stream, function, data, flags).
       const bool callback = model.name.find("AddCallback") != std::string::npos;
@@ -338,10 +342,12 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       return Outcome::Done;
     }
     case EffectKind::StreamAction:
-      enqueue(handle, call, [this](ordering::Call here, ordering::StreamId stream) { model_.stream_action(here, stream); });
+      enqueue(handle, call,
+              [this](ordering::Call here, ordering::StreamId stream) { model_.stream_action(here, stream); });
       return Outcome::Done;
     case EffectKind::StreamJoinsAll:
-      enqueue(handle, call, [this](ordering::Call here, ordering::StreamId stream) { model_.stream_joins_all(here, stream); });
+      enqueue(handle, call,
+              [this](ordering::Call here, ordering::StreamId stream) { model_.stream_joins_all(here, stream); });
       return Outcome::Done;
     case EffectKind::CaptureBegin: {
       const Word graph = reinterpret_cast<Word>(machine.memory().heap(64));

@@ -106,6 +106,8 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint
     // Somewhere behind the pointer: it may be another part than that of another kernel.
     const auto is_elsewhere = [&](const ir::Part& part) {
       if (is_empty || part.kind == ir::Part::Kind::Unknown) return true;
+      // All but the margin, or nothing but that: two such kernels may have nothing in common.
+      if (part.kind == ir::Part::Kind::Inside || part.kind == ir::Part::Kind::Single) return true;
       return part.kind == ir::Part::Kind::From && (part.arguments == 0 || any_of(part.arguments, false));
     };
     const auto add = [&](const Parameter& parameter, std::size_t offset, const PointerEffect& effect) {

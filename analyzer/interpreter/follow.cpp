@@ -40,8 +40,12 @@ void guarded(Followed& result, const Work& work) {
 /// Which conflicts a made-up caller shows to be those of any caller.
 class Judgement {
  public:
-  Judgement(const Caller& caller, const llvm::Function& function, const Cuda& cuda, bool closed)
-      : caller_(caller), function_(function), cuda_(cuda), closed_(closed) {}
+  Judgement(const Caller& caller, const llvm::Function& function, const Cuda& cuda, const FollowOptions& options)
+      : caller_(caller),
+        function_(function),
+        cuda_(cuda),
+        closed_(is_among(options.closed)),
+        exposing_(is_among(options.exposing)) {}
 
   /// Both operations are of one call; or nobody but the class itself can wait for their streams.
   [[nodiscard]] bool counts(const ordering::Hazard& hazard) const {
@@ -51,8 +55,9 @@ class Judgement {
     const auto by_host = [](const ordering::Access& access) { return access.source == ordering::AccessSource::Host; };
     if ((by_host(hazard.earlier) || by_host(hazard.later)) && cuda_.given_block(hazard.allocation.range.begin))
       return false;
-    // The caller's streams may be one.
-    if (is_anybodys(hazard.earlier) && is_anybodys(hazard.later)) return false;
+    // The caller's streams may be one, and that of an object that shows it.
+    const bool by_caller = is_anybodys(hazard.earlier) || is_anybodys(hazard.later);
+    if (by_caller && (exposing_ || (is_anybodys(hazard.earlier) && is_anybodys(hazard.later)))) return false;
     if (*earlier == *later) return true;
     return closed_ && of_object(*earlier) && of_object(*later) && is_own(hazard.earlier) && is_own(hazard.later);
   }
@@ -77,10 +82,17 @@ class Judgement {
            kind == ordering::StreamKind::PerThread;
   }
 
+  [[nodiscard]] bool is_among(const std::set<std::string>& constructors) const {
+    return caller_.record != nullptr &&
+           std::ranges::any_of(caller_.record->ctors(), [&](const clang::CXXConstructorDecl* each) {
+             return constructors.contains(Symbols::usr(*each));
+           });
+  }
+
   const Caller& caller_;
   const llvm::Function& function_;
   const Cuda& cuda_;
-  bool closed_;
+  bool closed_, exposing_;
 };
 
 /// Follows one caller, and again with other blocks in the host's memory, until it is right about them.
@@ -88,16 +100,12 @@ std::vector<Hazard> follow_caller(const Caller& caller, const llvm::Function& fu
                                   const HostModule& host, const FollowOptions& options, Followed& result) {
   constexpr std::uint64_t kMostSteps = 400'000;
   constexpr std::size_t kMostTries = 12;
-  const bool closed = caller.record != nullptr &&
-                      std::ranges::any_of(caller.record->ctors(), [&](const clang::CXXConstructorDecl* constructor) {
-                        return options.closed.contains(Symbols::usr(*constructor));
-                      });
   std::set<std::size_t> of_host;
   for (std::size_t tries = 0; tries < kMostTries; ++tries) {
     Followed followed;
     Follower follower(symbols, host, options, followed);
     follower.cuda().keep_in_host(of_host);
-    const Judgement judgement(caller, function, follower.cuda(), closed);
+    const Judgement judgement(caller, function, follower.cuda(), options);
     follower.counts = [&](const ordering::Hazard& hazard) { return judgement.counts(hazard); };
     follower.way = caller.record != nullptr
                        ? "an object of '" + caller.record->getNameAsString() +
@@ -164,10 +172,28 @@ Followed follow_main(clang::ASTContext& context, const Models& models, const Fol
   return result;
 }
 
+/// The declarations of a translation unit, and at the end no others: what looks at them next knows nothing of callers.
+class OnlyItsOwn {
+ public:
+  explicit OnlyItsOwn(clang::TranslationUnitDecl& unit) : unit_(unit), own_(unit.decls_begin(), unit.decls_end()) {}
+  ~OnlyItsOwn() {
+    const std::vector<clang::Decl*> all(unit_.decls_begin(), unit_.decls_end());
+    for (clang::Decl* each : all)
+      if (!own_.contains(each)) unit_.removeDecl(each);
+  }
+  OnlyItsOwn(const OnlyItsOwn&) = delete;
+  OnlyItsOwn& operator=(const OnlyItsOwn&) = delete;
+
+ private:
+  clang::TranslationUnitDecl& unit_;
+  std::set<clang::Decl*> own_;
+};
+
 Followed follow_callers(clang::ASTContext& context, const Models& models, clang::Preprocessor& preprocessor,
                         const FollowOptions& options) {
   Followed result;
   if (context.getDiagnostics().hasUncompilableErrorOccurred()) return result;
+  const OnlyItsOwn only(*context.getTranslationUnitDecl());
   guarded(result, [&] {
     Symbols symbols(context, models);
     LateParser parser(preprocessor);

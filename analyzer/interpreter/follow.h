@@ -21,8 +21,9 @@ namespace streamsan::analyzer {
 struct FollowOptions {
   std::uint64_t most_steps = 3'000'000;
   bool per_thread_default_stream = false;
-  /// Constructors, by their USR, of classes for whose work only they themselves can wait.
-  std::set<std::string> closed;
+  /// Constructors, by their USR, of classes for whose work only they themselves can wait; and of those whose streams others
+  /// can get.
+  std::set<std::string> closed, exposing;
 };
 
 struct Followed {

@@ -60,6 +60,7 @@ void Follower::not_known(Machine& machine, const llvm::Function& function) {
         return !to.isNull() && !to.isConstQualified() && (to->isRecordType() || to->isPointerType());
       }))
     machine.stop("an object is changed by a function that is not seen");
+  if (counts && called->getReturnType()->isRecordType()) machine.stop("an object of a function that is not seen");
   const ir::TypeKind kind = symbols_.kind(called->getReturnType());
   if (kind == ir::TypeKind::Stream || kind == ir::TypeKind::Event)
     machine.stop("a stream or event of a function that is not seen");

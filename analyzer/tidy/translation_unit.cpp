@@ -379,8 +379,11 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     FollowOptions how;
     how.per_thread_default_stream = settings.per_thread_default_stream;
     for (const ir::ClassHarness& harness : lowered.classes)
-      if (harness.exposed.empty() && !harness.offers_wait)
-        for (const ir::ClassHarness::Member& constructor : harness.constructors) how.closed.insert(constructor.usr);
+      for (const ir::ClassHarness::Member& constructor : harness.constructors)
+        if (!harness.exposed.empty())
+          how.exposing.insert(constructor.usr);
+        else if (!harness.offers_wait)
+          how.closed.insert(constructor.usr);
     Followed followed = follow_main(context, models, how);
     if (!followed.there && preprocessor != nullptr) followed = follow_callers(context, models, *preprocessor, how);
     // Known already, perhaps by another column; and of one function one defect shows in many pairs.
@@ -393,7 +396,8 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
       }
     for (const Hazard& hazard : followed.hazards) {
       Finding finding = word(hazard);
-      const bool first = followed.callers.empty() || told_of.emplace(finding.check, last_name(finding.site.function)).second;
+      const bool first =
+          followed.callers.empty() || told_of.emplace(finding.check, last_name(finding.site.function)).second;
       if (lines.insert(two_lines(finding)).second && first) {
         findings.push_back(std::move(finding));
       }

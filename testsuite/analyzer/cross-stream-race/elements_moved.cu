@@ -22,6 +22,8 @@ constexpr int kFull = 0;
 constexpr int kFull = 1;
 #endif
 
+bool in_order(const float* a, const float* b);
+
 class Plant {
  public:
   Plant() {
@@ -105,7 +107,7 @@ class Plant {
   void forgotten(float* east, float* west, float* river) {
     std::vector<float*> tanks({east, west}), others({west, west});
     pour<<<1, 64, 0, inflow_>>>(tanks[0]);
-    std::sort(tanks.begin(), tanks.end());
+    std::sort(tanks.begin(), tanks.end(), in_order);
     drain<<<1, 64, 0, outflow_>>>(tanks[0], river);
     settle();
     tanks = {east, west};

@@ -14,9 +14,11 @@ __global__ void scale(float* p) { p[threadIdx.x] *= 2.0f; }
 
 int calls = 0;
 
+std::function<void()> somebodys();
+
 void timed(std::function<void()> work) {
 #ifdef REPLACED
-  static std::function<void()> other;
+  static std::function<void()> other = somebodys();
   if (other) work = other;
 #endif
   work();

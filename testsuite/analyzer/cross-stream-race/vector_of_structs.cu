@@ -46,6 +46,9 @@ class Fan {
 // CHECK-NOTES: :[[@LINE-6]]:7: note: nothing orders stream 'this->main_' after stream 'this->lanes_[each].stream': record an event in stream 'this->lanes_[each].stream' after the write and let stream 'this->main_' wait for it with cudaStreamWaitEvent before kernel 'merge'
 // CHECK-NOTES: :[[@LINE-14]]:7: note: analysed for the case that 'this->lanes_.size()' is 2
     }
+#ifdef FIXED
+    cudaStreamSynchronize(main_);
+#endif
   }
 
  private:

@@ -37,6 +37,10 @@ class Lines {
 
 void smooth(const float* in, size_t bytes, cudaStream_t stream) {
   Lines lines(bytes, stream);
+#ifdef SHARED
+  static std::shared_ptr<float> kept;
+  kept = lines.keep();
+#endif
   blur<<<1, 256, 0, stream>>>(in, lines.data());
   WAIT(stream);
 }
@@ -72,7 +76,8 @@ void on_its_stream(const float* in, size_t bytes) {
     blur<<<1, 256, 0, side>>>(in, lines.get());
     WAIT(side);
 #ifdef SHARED
-    std::shared_ptr<float> other = lines;
+    static std::shared_ptr<float> other;
+    other = lines;
 #endif
   }
   cudaStreamSynchronize(side);
