@@ -65,8 +65,8 @@ inline KernelRead read_by_kernel(std::uint64_t first_at, std::uint64_t second_at
   const iovec from[] = {{.iov_base = reinterpret_cast<void*>(first_at), .iov_len = sizeof out[0]},
                         {.iov_base = reinterpret_cast<void*>(second_at), .iov_len = sizeof out[1]}};
   const long self = raw_syscall(SYS_getpid, 0, 0, 0);
-  const long read = raw_syscall(SYS_process_vm_readv, self, reinterpret_cast<long>(&to), 1,
-                                reinterpret_cast<long>(&from), 2, 0);
+  const long read =
+      raw_syscall(SYS_process_vm_readv, self, reinterpret_cast<long>(&to), 1, reinterpret_cast<long>(&from), 2, 0);
   if (read == sizeof out) return KernelRead::Done;
   return read >= 0 || read == kBadAddress ? KernelRead::NotThere : KernelRead::NotAllowed;
 }

@@ -174,15 +174,14 @@ bool is_plain(std::uint64_t code) {
   const PythonLayout& layout = python.layout;
   std::uint64_t lines = 0;
   std::uint64_t type = 0;
-  if (!get<Care::Checked>(code, layout.code_lines, lines) ||
-      !get<Care::Checked>(lines, layout.object_type(), type) || type != python.bytes_type) {
+  if (!get<Care::Checked>(code, layout.code_lines, lines) || !get<Care::Checked>(lines, layout.object_type(), type) ||
+      type != python.bytes_type) {
     return false;
   }
   if (layout.code_copies == PythonLayout::kNone) return true;
   std::uint64_t first_copy = 0;
   const KernelRead read = find_copy(layout, code, 0, first_copy);
-  return read == KernelRead::NotAllowed ||
-         (read == KernelRead::Done && first_copy == code + layout.code_instructions);
+  return read == KernelRead::NotAllowed || (read == KernelRead::Done && first_copy == code + layout.code_instructions);
 }
 
 /// Has it a name that can be read?
@@ -278,9 +277,10 @@ std::uint32_t frame_id(const PythonFrame& frame) {
   constexpr std::uint64_t kIdMask = (std::uint64_t{1} << kIdBits) - 1;
   const std::uint64_t high = mix_bits(hash) & ~kIdMask;
   if ((word & ~kIdMask) == high && (word & kIdMask) != 0) return static_cast<std::uint32_t>(word & kIdMask);
-  const std::uint32_t id = intern(text_at(python, code + layout.code_function), text_at(python, code + layout.code_file),
-                                  python_line(layout.lines, reinterpret_cast<const unsigned char*>(lines.data()),
-                                              lines.size(), first_line, offset));
+  const std::uint32_t id =
+      intern(text_at(python, code + layout.code_function), text_at(python, code + layout.code_file),
+             python_line(layout.lines, reinterpret_cast<const unsigned char*>(lines.data()), lines.size(), first_line,
+                         offset));
   if (id != 0) known.store(high | id, std::memory_order_relaxed);
   return id;
 }

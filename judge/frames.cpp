@@ -111,9 +111,13 @@ bool is_library_function(std::string_view demangled) {
 
 bool is_interpreter_module(std::string_view path) {
   const std::string_view name = base_name(path);
-  // "python", "python3", "python3.12", and no script of such a name.
-  const bool program = name.starts_with("python") && name.find_first_not_of("0123456789.", 6) == std::string_view::npos;
-  return program || name.starts_with("libpython") || name.starts_with("libffi") ||
+  // "python", "python3", "python3.12", "python3.14t" (without the global lock), "python3.12d" (for debugging), and no
+  // script of such a name.
+  const std::size_t prefix = std::string_view("python").size();
+  const std::size_t suffix = std::min(name.find_first_not_of("0123456789.", prefix), name.size());
+  const std::string_view build = name.substr(suffix);
+  const bool known_build = build.empty() || (suffix > prefix && (build == "t" || build == "d" || build == "td"));
+  return (name.starts_with("python") && known_build) || name.starts_with("libpython") || name.starts_with("libffi") ||
          path.find("/lib-dynload/") != std::string_view::npos;
 }
 

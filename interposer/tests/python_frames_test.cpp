@@ -37,8 +37,9 @@ std::vector<std::string> stack(const PythonStructures& python, const void* inner
       return;
     }
     const std::string_view lines = lines_of(python, frame.code);
-    const auto line = python_line(python.layout.lines, reinterpret_cast<const unsigned char*>(lines.data()),
-                                  lines.size(), load_at<std::int32_t>(frame.code + python.layout.code_first_line), offset);
+    const auto line =
+        python_line(python.layout.lines, reinterpret_cast<const unsigned char*>(lines.data()), lines.size(),
+                    load_at<std::int32_t>(frame.code + python.layout.code_first_line), offset);
     out.push_back(utf8(text_at(python, frame.code + python.layout.code_function)) + " " +
                   utf8(text_at(python, frame.code + python.layout.code_file)) + ":" + std::to_string(line));
   });
@@ -70,7 +71,8 @@ TYPED_TEST(PythonFrames, HaveNamesAndLines) {
   auto* step = image.code("Trainer.step", "/home/me/train.py", 30);
   auto* outer = image.frame(module, 5u);
   auto* inner = image.frame(step, 19u, image.entry(outer));
-  EXPECT_EQ(stack(image.structures(), inner), (Lines{"Trainer.step /home/me/train.py:50", "<module> /home/me/train.py:7"}));
+  EXPECT_EQ(stack(image.structures(), inner),
+            (Lines{"Trainer.step /home/me/train.py:50", "<module> /home/me/train.py:7"}));
 }
 
 TYPED_TEST(PythonFrames, ReferToTheirCodeByAWordWithATag) {
@@ -105,7 +107,9 @@ TYPED_TEST(PythonFrames, HaveTextsOfAnyWidth) {
   for (const unsigned interned : {0u, 1u, 2u, 3u}) {
     text = image.text(std::string_view("step"), true, interned);
     EXPECT_EQ(read(), "step");
-    text = image.text(std::string_view("gr\xf6\xdf" "e"), false, interned);
+    text = image.text(std::string_view("gr\xf6\xdf"
+                                       "e"),
+                      false, interned);
     EXPECT_EQ(read(), "gr\u00f6\u00dfe");
     text = image.text(std::u16string_view(u"\u8a08\u7b97"), false, interned);
     EXPECT_EQ(read(), "\u8a08\u7b97");
@@ -209,7 +213,8 @@ TEST_F(PythonCopies, AreFoundWhileTheArrayIsReplaced) {
   constexpr std::size_t kPage = 4096;
   const auto fresh = [&] {
     void* page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    const std::uint64_t words[] = {3, image_.address(code_->instructions), image_.address(other_), image_.address(own_)};
+    const std::uint64_t words[] = {3, image_.address(code_->instructions), image_.address(other_),
+                                   image_.address(own_)};
     std::memcpy(page, words, sizeof words);
     return page;
   };
