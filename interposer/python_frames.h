@@ -11,9 +11,10 @@
 // THE ARRAY IS REPLACED by a larger one when a thread with a higher number comes to the function, and the old one is
 // freed once no thread runs Python that may have it; a thread in a call of the driver need not be running Python. So it
 // may go while it is read. It is read by the kernel, which does not fault; and what was read is believed if the code
-// object still refers to that array thereafter, for an array is freed only when it does not. (That another array lies
-// there by then, and the code object has come to refer to it, is left out of account: the offset that would come of it
-// is checked against the length of the code.) The beginning of a copy that a thread runs does not change.
+// object still refers to that array thereafter, for an array is freed only when it does not. (That it has been replaced
+// twice meanwhile, and the second time by one where it was, is left out of account: each is twice as large as the one
+// before, and the offset that would come of it is checked against the length of the code.) The beginning of a copy that
+// a thread runs does not change.
 #pragma once
 
 #include <atomic>
