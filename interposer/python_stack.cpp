@@ -149,7 +149,7 @@ bool examine(void* handle) {
 
 /// 0: this thread is not in Python.
 template <Care kCare>
-STREAMSAN_HOT_CODE FrameWalk find_innermost(std::uint64_t& frame) {
+[[gnu::always_inline]] inline FrameWalk find_innermost(std::uint64_t& frame) {
   frame = 0;
   if (g_python.is_finalizing()) return FrameWalk::Whole;
   if (g_python.newest_interpreter && g_python.newest_interpreter() != g_python.main_interpreter())
@@ -159,13 +159,6 @@ STREAMSAN_HOT_CODE FrameWalk find_innermost(std::uint64_t& frame) {
   if (!get<kCare>(state, g_python.structures.layout.thread_frame, frame)) return FrameWalk::Broken;
   const std::uint16_t hop = g_python.structures.layout.frame_in_hop;
   return hop == PythonLayout::kNone || get<kCare>(frame, hop, frame) ? FrameWalk::Whole : FrameWalk::Broken;
-}
-
-template <typename Visit>
-void each_frame_of_mine(Visit visit) {
-  std::uint64_t frame = 0;
-  if (find_innermost<Care::Direct>(frame) != FrameWalk::Whole) return;
-  each_frame<Care::Direct>(g_python.structures, frame, kMostPythonFrames, visit);
 }
 
 /// Is what a code object refers to what it should be? A walk has come by it.
@@ -285,40 +278,65 @@ std::uint32_t frame_id(const PythonFrame& frame) {
   return id;
 }
 
+// ---- the hash of a chain
+
+/// With the number of the code object, which no other one had.
+inline std::uint64_t with_version(std::uint64_t hash, std::uint64_t code, std::uint64_t instruction,
+                                  std::uint32_t version) {
+  hash = (hash ^ code ^ std::uint64_t{version} << 32) * 0x9e3779b97f4a7c15ull;
+  hash = (hash ^ hash >> 32 ^ instruction) * 0x94d049bb133111ebull;
+  return hash ^ hash >> 31;
+}
+
+/// With its first line and its table of lines, and how that begins and ends: a code object may have gone, and another
+/// one be where it was. (A table is never shorter than what is read: it has a head, and a zero behind it.)
+inline std::uint64_t with_table(std::uint64_t hash, std::uint64_t code, std::uint64_t instruction) {
+  const PythonLayout& layout = g_python.structures.layout;
+  const auto lines = load_at<std::uint64_t>(code + layout.code_lines);
+  const auto length = load_at<std::uint64_t>(lines + layout.object_size());
+  const auto begin = load_at<std::uint64_t>(lines + layout.bytes_data());
+  const auto end = load_at<std::uint64_t>(lines + layout.bytes_data() + length - sizeof(std::uint64_t));
+  const auto first_line = load_at<std::uint32_t>(code + layout.code_first_line);
+  hash = (hash ^ code ^ instruction << 16 ^ std::uint64_t{first_line} << 48) * 0x9e3779b97f4a7c15ull;
+  hash = (hash ^ hash >> 29 ^ instruction ^ lines << 8) * 0xbf58476d1ce4e5b9ull;
+  hash = (hash ^ hash >> 32 ^ begin ^ end << 7 ^ length << 48) * 0x94d049bb133111ebull;
+  return hash ^ hash >> 31;
+}
+
+/// Its code object is one of those that were made after the numbers were used up.
+[[gnu::cold, gnu::noinline]] std::uint64_t without_version(std::uint64_t hash, std::uint64_t code,
+                                                           std::uint64_t instruction) {
+  return with_table(hash, code, instruction);
+}
+
 }  // namespace
 
 STREAMSAN_HOT_CODE std::uint64_t detail::hash_chain() {
   if (g_python_state.load(std::memory_order_relaxed) == PythonState::Untried && !first_walk_succeeds()) return 0;
+  const PythonStructures& python = g_python.structures;
+  std::uint64_t innermost = 0;
+  if (find_innermost<Care::Direct>(innermost) != FrameWalk::Whole) return 0;
   std::uint64_t hash = 0;
-  const std::uint16_t version_at = g_python.structures.layout.code_version;
-  each_frame_of_mine([&hash, version_at](const PythonFrame& frame) {
-    const auto [at, code, instruction] = frame;
-    const auto version = version_at == PythonLayout::kNone ? 0 : load_at<std::uint32_t>(code + version_at);
-    if (version != 0) [[likely]] {
-      hash = (hash ^ code ^ std::uint64_t{version} << 32) * 0x9e3779b97f4a7c15ull;
-      hash = (hash ^ hash >> 32 ^ instruction) * 0x94d049bb133111ebull;
-      hash ^= hash >> 31;
-      return;
-    }
-    // Its first line and its table of lines as well, and how that begins and ends: a code object may have gone, and
-    // another one be where it was. (A table is never shorter than what is read: it has a head, and a zero behind it.)
-    const PythonLayout& layout = g_python.structures.layout;
-    const auto lines = load_at<std::uint64_t>(code + layout.code_lines);
-    const auto length = load_at<std::uint64_t>(lines + layout.object_size());
-    const auto begin = load_at<std::uint64_t>(lines + layout.bytes_data());
-    const auto end = load_at<std::uint64_t>(lines + layout.bytes_data() + length - sizeof(std::uint64_t));
-    const auto first_line = load_at<std::uint32_t>(code + layout.code_first_line);
-    hash = (hash ^ code ^ instruction << 16 ^ std::uint64_t{first_line} << 48) * 0x9e3779b97f4a7c15ull;
-    hash = (hash ^ hash >> 29 ^ instruction ^ lines << 8) * 0xbf58476d1ce4e5b9ull;
-    hash = (hash ^ hash >> 32 ^ begin ^ end << 7 ^ length << 48) * 0x94d049bb133111ebull;
-    hash ^= hash >> 31;
+  const std::uint16_t version_at = python.layout.code_version;
+  if (version_at == PythonLayout::kNone) {
+    each_frame<Care::Direct>(python, innermost, kMostPythonFrames, [&hash](const PythonFrame& frame) {
+      hash = with_table(hash, frame.code, frame.instruction);
+    });
+    return hash;
+  }
+  each_frame<Care::Direct>(python, innermost, kMostPythonFrames, [&hash, version_at](const PythonFrame& frame) {
+    const auto version = load_at<std::uint32_t>(frame.code + version_at);
+    hash = version != 0 ? with_version(hash, frame.code, frame.instruction, version)
+                        : without_version(hash, frame.code, frame.instruction);
   });
   return hash;
 }
 
 void capture_python(PythonStack& out) {
   out.count = 0;
-  each_frame_of_mine([&out](const PythonFrame& frame) {
+  std::uint64_t innermost = 0;
+  if (find_innermost<Care::Direct>(innermost) != FrameWalk::Whole) return;
+  each_frame<Care::Direct>(g_python.structures, innermost, kMostPythonFrames, [&out](const PythonFrame& frame) {
     const std::uint32_t id = frame_id(frame);
     if (id != 0) out.frame[out.count++] = id;
   });
