@@ -109,6 +109,10 @@ bool is_library_function(std::string_view demangled) {
          name == "clone3";
 }
 
+std::string file_and_line(const report::Frame& frame) {
+  return std::string(base_name(frame.file)) + (frame.line == 0 ? "" : ":" + std::to_string(frame.line));
+}
+
 bool is_interpreter_module(std::string_view path) {
   const std::string_view name = base_name(path);
   // "python", "python3", "python3.12", "python3.14t" (without the global lock), "python3.12d" (for debugging), and no
@@ -239,8 +243,7 @@ std::string library_of_both(const std::vector<report::Frame>& later, const std::
   if (one == later.end() || other == earlier.end() || one->address != other->address || one->line != other->line)
     return "";
   const std::string call = library_call(later);
-  const std::string file(base_name(one->file));
-  return (call.empty() ? library : call) + (file.empty() ? "" : " (" + file + ":" + std::to_string(one->line) + ")");
+  return (call.empty() ? library : call) + (one->file.empty() ? "" : " (" + file_and_line(*one) + ")");
 }
 
 }  // namespace streamsan::judge

@@ -165,6 +165,14 @@ TEST(Frames, WithoutFramesOfPythonTheInterpreterStays) {
   EXPECT_EQ(shown(stack), "work() _PyEval_EvalFrameDefault");
 }
 
+TEST(Frames, PlacesHaveTheLineThatThereIs) {
+  Frame place = python("step", "/home/me/train.py");
+  place.line = 31;
+  EXPECT_EQ(file_and_line(place), "train.py:31");
+  place.line = 0;
+  EXPECT_EQ(file_and_line(place), "train.py");
+}
+
 TEST(Frames, PackagesAndInterpretersAreKnownByTheirPaths) {
   for (const char* yes :
        {"/venv/lib/python3.12/site-packages/torch/nn/module.py", "/usr/lib/python3/dist-packages/numpy/a.py",
