@@ -19,8 +19,8 @@
 //     up their chains; the interpreter itself does not survive that.)
 //   * a code object is freed when nothing refers to it. In 3.13t a frame's reference is counted; in 3.14t it may be one
 //     that is not (then it has a tag), and such an object is freed by the garbage collector only, which first stops all
-//     threads and looks through the frames of each. A thread in a call of the driver counts as stopped; its frames are
-//     looked through where they lie. At most the tag of a reference changes, which is left out here.
+//     threads and looks through the frames of each. A thread in a call of the driver counts as stopped, or is waited
+//     for; its frames are looked through where they lie. At most the tag of a reference changes, which is left out here.
 //   * of a code object that has been made its names, first line and table of lines do not change. (importlib gives code
 //     that it has read another file name if need be, before anybody runs it.) Of the objects that it refers to others
 //     change the counts and the lock in the head, and whether a str is interned, which stands beside its kind in a word
@@ -47,9 +47,10 @@
 //   * threads that Python does not know, such as those of PyTorch's autograd engine: they have no Python stack;
 //   * the code of sub-interpreters up to 3.11, where a thread's state may be another one's: while there is more than
 //     one interpreter nothing is taken;
-//   * in 3.14t the lines of frames, not their names, in all threads but the main one where a filter of system calls forbids
-//     process_vm_readv(); and a stack may get an old line if a copy of a function's code has gone with its thread, and
-//     that of a later thread overlaps where it was without beginning there, which the allocator's blocks do not do;
+//   * in 3.14t the lines of frames, not their names, in all threads but the main one where a filter of system calls
+//     forbids process_vm_readv(); and a stack may get an old line if a copy of a function's code has gone with its
+//     thread, and that of a later thread overlaps where it was without beginning there, which the allocator's blocks do
+//     not do;
 //   * everything once the interpreter finalises: threads that outlive it may have states that are gone. Between the
 //     look at that flag and the end of a walk the interpreter would have to get from its first step of finalising to
 //     the last one.
