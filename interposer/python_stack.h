@@ -20,7 +20,8 @@
 //   * a code object is freed when nothing refers to it. In 3.13t a frame's reference is counted; in 3.14t it may be one
 //     that is not (then it has a tag), and such an object is freed by the garbage collector only, which first stops all
 //     threads and looks through the frames of each. A thread in a call of the driver counts as stopped, or is waited
-//     for; its frames are looked through where they lie. At most the tag of a reference changes, which is left out here.
+//     for; its frames are looked through where they lie. At most the tag of a reference changes, which is left out
+//     here.
 //   * of a code object that has been made its names, first line and table of lines do not change. (importlib gives code
 //     that it has read another file name if need be, before anybody runs it.) Of the objects that it refers to others
 //     change the counts and the lock in the head, and whether a str is interned, which stands beside its kind in a word

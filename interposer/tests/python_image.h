@@ -3,8 +3,8 @@
 // An interpreter in miniature: what the recorder reads of CPython 3.13 and 3.14, with the global lock and without it.
 //
 // The structures are written down from CPython's headers (Include/object.h, cpython/{code,unicodeobject,bytesobject}.h,
-// internal/pycore_{frame,interpframe_structs,runtime_init,debug_offsets}.h) as C++ structures, and read by PythonLayout,
-// which shares nothing with them.
+// internal/pycore_{frame,interpframe_structs,runtime_init,debug_offsets}.h) as C++ structures, and read by
+// PythonLayout, which shares nothing with them.
 #pragma once
 
 #include <cstddef>
