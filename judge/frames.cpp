@@ -109,11 +109,19 @@ bool is_library_function(std::string_view demangled) {
          name == "clone3";
 }
 
+std::string file_and_line(const report::Frame& frame) {
+  return std::string(base_name(frame.file)) + (frame.line == 0 ? "" : ":" + std::to_string(frame.line));
+}
+
 bool is_interpreter_module(std::string_view path) {
   const std::string_view name = base_name(path);
-  // "python", "python3", "python3.12", and no script of such a name.
-  const bool program = name.starts_with("python") && name.find_first_not_of("0123456789.", 6) == std::string_view::npos;
-  return program || name.starts_with("libpython") || name.starts_with("libffi") ||
+  // "python", "python3", "python3.12", "python3.14t" (without the global lock), "python3.12d" (for debugging), and no
+  // script of such a name.
+  const std::size_t prefix = std::string_view("python").size();
+  const std::size_t suffix = std::min(name.find_first_not_of("0123456789.", prefix), name.size());
+  const std::string_view build = name.substr(suffix);
+  const bool known_build = build.empty() || (suffix > prefix && (build == "t" || build == "d" || build == "td"));
+  return (name.starts_with("python") && known_build) || name.starts_with("libpython") || name.starts_with("libffi") ||
          path.find("/lib-dynload/") != std::string_view::npos;
 }
 
@@ -235,8 +243,7 @@ std::string library_of_both(const std::vector<report::Frame>& later, const std::
   if (one == later.end() || other == earlier.end() || one->address != other->address || one->line != other->line)
     return "";
   const std::string call = library_call(later);
-  const std::string file(base_name(one->file));
-  return (call.empty() ? library : call) + (file.empty() ? "" : " (" + file + ":" + std::to_string(one->line) + ")");
+  return (call.empty() ? library : call) + (one->file.empty() ? "" : " (" + file_and_line(*one) + ")");
 }
 
 }  // namespace streamsan::judge

@@ -36,6 +36,9 @@ bool is_library_module(std::string_view path);
 /// module it is in.
 bool is_library_function(std::string_view demangled);
 
+/// "train.py:31"; of a place without a line "train.py".
+std::string file_and_line(const report::Frame& frame);
+
 /// A module of the interpreter, or of what it calls C through.
 bool is_interpreter_module(std::string_view path);
 

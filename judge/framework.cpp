@@ -115,7 +115,7 @@ std::string python_place(const std::vector<Frame>& stack) {
   auto it = std::find_if(stack.begin(), stack.end(), own);
   if (it == stack.end()) it = std::find_if(stack.begin(), stack.end(), installed);
   if (it == stack.end()) return "";
-  return " (" + std::string(base_name(it->file)) + (it->line == 0 ? "" : ":" + std::to_string(it->line)) + ")";
+  return " (" + file_and_line(*it) + ")";
 }
 
 const char* wait_method(Framework framework) { return framework == Framework::Numba ? "wait" : "wait_event"; }

@@ -159,7 +159,7 @@ std::string SiteReader::place(SiteId site) {
   const std::vector<Frame>& stack = this->stack(site);
   auto it = std::find_if(stack.begin(), stack.end(), [](const Frame& f) { return !f.library; });
   if (it == stack.end() || it->file.empty()) return "";
-  return " (" + std::string(base_name(it->file)) + ":" + std::to_string(it->line) + ")";
+  return " (" + file_and_line(*it) + ")";
 }
 
 report::AccessReport SiteReader::access(const ordering::Access& access, const StreamLife& stream) {
