@@ -166,12 +166,13 @@ TEST(Frames, WithoutFramesOfPythonTheInterpreterStays) {
 }
 
 TEST(Frames, PackagesAndInterpretersAreKnownByTheirPaths) {
-  for (const char* yes :
-       {"/venv/lib/python3.12/site-packages/torch/nn/module.py", "/usr/lib/python3/dist-packages/numpy/a.py",
-        "/usr/lib/python3.11/threading.py", "<frozen importlib._bootstrap>"}) {
+  for (const char* yes : {"/venv/lib/python3.12/site-packages/torch/nn/module.py",
+                          "/usr/lib/python3/dist-packages/numpy/a.py", "/usr/lib/python3.11/threading.py",
+                          "<frozen importlib._bootstrap>", "<eval_with_key>.5", "/tmp/torchinductor_me/ab/cabcd.py"}) {
     EXPECT_TRUE(is_python_package(yes)) << yes;
   }
-  for (const char* no : {"/home/me/train.py", "train.py", "<string>", "/home/me/lib/python3.py", ""}) {
+  for (const char* no :
+       {"/home/me/train.py", "train.py", "<string>", "/home/me/lib/python3.py", "/home/me/torchinductor.py", ""}) {
     EXPECT_FALSE(is_python_package(no)) << no;
   }
   for (const char* yes : {"/usr/bin/python3.11", "/usr/bin/python", "/x/libpython3.12.so.1.0", "/x/libffi.so.8",
