@@ -45,7 +45,8 @@
 //
 // What is lost:
 //   * frames beyond the innermost kMostPythonFrames;
-//   * threads that Python does not know, such as those of PyTorch's autograd engine: they have no Python stack;
+//   * threads that Python does not know have no Python stack. Those of PyTorch's autograd engine have that of another
+//     thread, see torch_forward.h;
 //   * the code of sub-interpreters up to 3.11, where a thread's state may be another one's: while there is more than
 //     one interpreter nothing is taken;
 //   * in 3.14t the lines of frames, not their names, in all threads but the main one where a filter of system calls

@@ -129,6 +129,7 @@ bool is_python_package(std::string_view path) {
   const std::size_t library = path.find("/lib/python3.");
   return path.find("/site-packages/") != std::string_view::npos ||
          path.find("/dist-packages/") != std::string_view::npos || path.starts_with("<frozen ") ||
+         path.starts_with("<eval_with_key>") || path.find("/torchinductor_") != std::string_view::npos ||
          (library != std::string_view::npos && path.find('/', library + 5) != std::string_view::npos);
 }
 
@@ -139,6 +140,10 @@ void merge_python_frames(std::vector<report::Frame>& stack, std::vector<report::
   const auto at = innermost - stack.begin();
   stack.erase(end, stack.end());
   stack.insert(stack.begin() + at, std::make_move_iterator(python.begin()), std::make_move_iterator(python.end()));
+}
+
+std::string frame_place(const report::Frame& frame) {
+  return (frame.forward ? "backward of " : "") + file_and_line(frame);
 }
 
 void mark_library_frames(std::vector<report::Frame>& stack, std::string_view kernel) {
