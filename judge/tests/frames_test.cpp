@@ -177,9 +177,10 @@ TEST(Frames, PlacesHaveTheLineThatThereIs) {
 }
 
 TEST(Frames, PackagesAndInterpretersAreKnownByTheirPaths) {
-  for (const char* yes : {"/venv/lib/python3.12/site-packages/torch/nn/module.py",
-                          "/usr/lib/python3/dist-packages/numpy/a.py", "/usr/lib/python3.11/threading.py",
-                          "/usr/lib/python3.14t/queue.py",                          "<frozen importlib._bootstrap>", "<eval_with_key>.5", "/tmp/torchinductor_me/ab/cabcd.py"}) {
+  for (const char* yes :
+       {"/venv/lib/python3.12/site-packages/torch/nn/module.py", "/usr/lib/python3/dist-packages/numpy/a.py",
+        "/usr/lib/python3.11/threading.py", "/usr/lib/python3.14t/queue.py", "<frozen importlib._bootstrap>",
+        "<eval_with_key>.5", "/tmp/torchinductor_me/ab/cabcd.py"}) {
     EXPECT_TRUE(is_python_package(yes)) << yes;
   }
   for (const char* no :
