@@ -155,7 +155,7 @@ std::string torch_folder() {
 }
 
 /// Without them each segment of PyTorch's allocator is one allocation (interposer/torch_blocks.cpp), and the threads of
-/// autograd have no lines of Python (interposer/torch_forward.h).
+/// autograd have no lines of Python (interposer/torch_forward.cpp).
 void check_torch(Checklist& list) {
   const fs::path libraries = fs::path(torch_folder()) / "lib";
   std::error_code ignored;

@@ -46,7 +46,7 @@
 // What is lost:
 //   * frames beyond the innermost kMostPythonFrames;
 //   * threads that Python does not know have no Python stack. Those of PyTorch's autograd engine have that of another
-//     thread, see torch_forward.h;
+//     thread, see torch_forward.cpp;
 //   * the code of sub-interpreters up to 3.11, where a thread's state may be another one's: while there is more than
 //     one interpreter nothing is taken;
 //   * in 3.14t the lines of frames, not their names, in all threads but the main one where a filter of system calls

@@ -13,7 +13,7 @@
 //
 // Where the thread is in Python as well, its frames there are a part of the stack (python_stack.h): two lines of Python
 // are two stacks, though the interpreter below them does the same. Where it computes a gradient for PyTorch, the stack
-// says as well where the forward operation was called (torch_forward.h).
+// says as well where the forward operation was called (torch_forward.cpp).
 //
 // Stacks are stored once, by hash, and described in the trace by a Stack record; the modules the addresses belong to by
 // Module records. Symbols are looked up outside of the guest.

@@ -1,5 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "interposer/torch_forward.h"
+//
+// Where in Python the operation was called whose gradient a thread computes.
+//
+// In a backward pass of PyTorch's, the engine of autograd calls CUDA from threads of its own, which Python does not
+// know (python_stack.h). What it evaluates are the nodes of a graph. Each was made by one operation of the forward
+// pass, and a line of the user's has called that. So that line is remembered for each node that is made, and belongs to
+// all calls that the engine makes while it evaluates the node:
+//
+//     void torch::autograd::impl::set_gradient_edge(const at::Tensor&, Edge)
+//         the node of the edge has made this tensor. The edge comes by reference, and begins with the node's address.
+//     void torch::autograd::Engine::evaluate_function(std::shared_ptr<GraphTask>&, Node*, InputBuffer&,
+//                                                     const std::shared_ptr<ReadyQueue>&)
+//         the node is evaluated, and what it gives is added to the gradients that the next nodes have by now.
+//
+// Both are exported by libtorch_cpu.so and called through the procedure linkage table, within that library, too
+// (torch_function.h), in the wheels of 2.4.0, 2.9.1 and 2.15.0. A PyTorch in which they have other names or parameters
+// never calls us, and nothing is said.
+//
+// WHICH NODE. An address alone does not do: a node that ends leaves its own to the next one, and of some no edge is set
+// (those that add up the gradients of parameters, and those that views are given later). So the third and the fourth
+// word of a node are a part of what it is known by. One of them is its sequence number, given by its thread in the
+// order in which nodes are made: the fourth as long as nodes were kept by std::shared_ptr (behind the table of virtual
+// functions and a std::weak_ptr), the third since they are kept by c10::intrusive_ptr (behind that table and a count).
+// The other is part of the std::weak_ptr, or says how far the node is from the leaves of the graph; neither changes
+// once the edge is set.
+//
+// That there is such a number is not taken for granted: a node is remembered only if one of the two words is one of the
+// last that this thread has given (at::sequence_number::peek()), so of a PyTorch that keeps it elsewhere nothing is
+// said. Numbers of two threads may be equal, addresses of two nodes that live are not.
+//
+// WHAT IS SAID OF OTHERS. A node that is made while another one is evaluated (for a second derivative) and not by a
+// line of Python gets the line of that one. One that lines of Python make there (again, from a checkpoint) gets these.
+// A node that was made before recording began, or by C++ alone, has none.
+//
+// EXCEPTIONS. An evaluation may throw: a hook in Python fails, memory runs out. The engine catches that, in a thread
+// that goes on, so what began with the evaluation has to end with it. Code at the end of a scope (a destructor,
+// __attribute__((cleanup))) is run by functions of libgcc's that read and resume the unwinding, and the recorder has a
+// copy of libgcc of its own. The unwinding may be that of another one, or of a library that has nothing in common with
+// it (libunwind, which some allocators bring); even one of the same version aborts the process if it has not unwound
+// anything itself before (_Unwind_SetGR()). So nothing of an unwinding is touched here. While it passes our frame it
+// calls a function of ours, the frame's personality, which ends the evaluation and says that there is nothing to run.
+//
+// COST. Nothing in a process without PyTorch. For each node that is made a hash of the thread's frames in Python, and
+// for each that is evaluated a look-up. Nodes are forgotten when too many newer ones have come.
+#include <unwind.h>
 
 #include <atomic>
 #include <cstddef>
@@ -19,13 +63,14 @@ namespace {
 
 using SetGradientEdge = void(const void* tensor, const void* edge);
 using PeekNumber = std::uint64_t();
+using EvaluateFunction = void(void* engine, void* graph_task, void* node, void* inputs, const void* ready_queue);
 
 constexpr const char* kLibrary = "libtorch_cpu.so";
-// A fork keeps g_set_gradient_edge, g_peek_number, g_evaluate: the libraries lie where they lay.
-constinit TorchFunction<SetGradientEdge> g_set_gradient_edge{
+// A fork keeps g_set_gradient_edge, g_peek_number, g_evaluate_function: the libraries lie where they lay.
+constinit TorchOriginal<SetGradientEdge> g_set_gradient_edge{
     kLibrary, "_ZN5torch8autograd4impl17set_gradient_edgeERKN2at6TensorENS0_4EdgeE"};
-constinit TorchFunction<PeekNumber> g_peek_number{kLibrary, "_ZN2at15sequence_number4peekEv"};
-constinit TorchFunction<streamsan_evaluate> g_evaluate{
+constinit TorchOriginal<PeekNumber> g_peek_number{kLibrary, "_ZN2at15sequence_number4peekEv"};
+constinit TorchOriginal<EvaluateFunction> g_evaluate_function{
     kLibrary,
     "_ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEEPNS0_4NodeERNS0_11InputBufferERKS2_"
     "INS0_10ReadyQueueEE"};
@@ -147,27 +192,36 @@ void in_child::forward() {
 
 }  // namespace streamsan::recorder
 
-void streamsan_begin_evaluation(const void* node, StreamsanEvaluation* evaluation) {
+/// The personality of the frame of an evaluation: an unwinding passes it. (Where one backward pass has started another
+/// one that fails, and goes on, its own line is lost as well.)
+extern "C" __attribute__((visibility("hidden"), used)) _Unwind_Reason_Code
+streamsan_evaluation_fails(int, _Unwind_Action actions, _Unwind_Exception_Class, _Unwind_Exception*, _Unwind_Context*) {
+  if (actions & _UA_CLEANUP_PHASE) streamsan::recorder::t_thread.forward_stack = 0;
+  return _URC_CONTINUE_UNWIND;
+}
+
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): PyTorch's
+// clang-format off
+extern "C" __attribute__((visibility("default"))) void
+_ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEEPNS0_4NodeERNS0_11InputBufferERKS2_INS0_10ReadyQueueEE(
+    // clang-format on
+    void* engine, void* graph_task, void* node, void* inputs, const void* ready_queue) {
   using namespace streamsan::recorder;
-  *evaluation = {.outer = t_thread.forward_stack, .epoch = process_epoch()};
+  asm volatile(".cfi_personality 0x1b, streamsan_evaluation_fails");  // 0x1b: by 32 bits, relative to where they stand
+  EvaluateFunction* evaluate = found(g_evaluate_function.get_for(__builtin_return_address(0)));
+  // One is inside of another where a backward pass starts another one. After a fork in between a stack's id means nothing.
+  const std::uint32_t outer = t_thread.forward_stack;
+  const std::uint32_t epoch = process_epoch();
   t_thread.forward_stack = node && recording() && may_be_in_python() ? Node(node).stack() : 0;
-}
-
-void streamsan_end_evaluation(const StreamsanEvaluation* evaluation) {
-  using namespace streamsan::recorder;
-  t_thread.forward_stack = evaluation->epoch == process_epoch() ? evaluation->outer : 0;
-}
-
-streamsan_evaluate* streamsan_real_evaluate(const void* caller) {
-  using namespace streamsan::recorder;
-  return found(g_evaluate.get_for(caller));
+  evaluate(engine, graph_task, node, inputs, ready_queue);
+  t_thread.forward_stack = epoch == process_epoch() ? outer : 0;
 }
 
 extern "C" __attribute__((visibility("default"))) void
-_ZN5torch8autograd4impl17set_gradient_edgeERKN2at6TensorENS0_4EdgeE(  // NOLINT(bugprone-reserved-identifier,readability-identifier-naming): PyTorch's
-    const void* tensor, const void* edge) {
+_ZN5torch8autograd4impl17set_gradient_edgeERKN2at6TensorENS0_4EdgeE(const void* tensor, const void* edge) {
   using namespace streamsan::recorder;
   const void* caller = __builtin_return_address(0);
   note_node(*static_cast<const void* const*>(edge), caller);
   found(g_set_gradient_edge.get_for(caller))(tensor, edge);
 }
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)

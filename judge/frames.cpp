@@ -205,6 +205,7 @@ bool is_made_by_cuda(const std::vector<report::Frame>& stack) {
 std::string thread_maker(const std::vector<report::Frame>& stack, const std::string& function) {
   std::string_view found;
   for (const report::Frame& frame : stack) {
+    if (frame.forward) break;
     if (is_python(frame)) {
       // The outermost of Python's own that the program called: threads of a pool are made by its submit().
       if (!frame.library) break;
