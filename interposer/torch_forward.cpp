@@ -195,7 +195,7 @@ void in_child::forward() {
 /// The personality of the frame of an evaluation: an unwinding passes it. (Where one backward pass has started another
 /// one that fails, and goes on, its own line is lost as well.)
 extern "C" __attribute__((visibility("hidden"), used)) _Unwind_Reason_Code
-streamsan_evaluation_fails(int, _Unwind_Action actions, _Unwind_Exception_Class, _Unwind_Exception*, _Unwind_Context*) {
+streamsan_evaluation_fails(int, _Unwind_Action actions, std::uint64_t, _Unwind_Exception*, _Unwind_Context*) {
   if (actions & _UA_CLEANUP_PHASE) streamsan::recorder::t_thread.forward_stack = 0;
   return _URC_CONTINUE_UNWIND;
 }
