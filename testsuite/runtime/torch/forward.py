@@ -194,7 +194,8 @@ def a_hook_fails():
     reads(written_elsewhere())
     torch.cuda.synchronize()
     fresh = [f for f in streamsan.findings() if f.fingerprint not in {b.fingerprint for b in before}]
-    assert fixed or fresh and not any(forward_lines(f) for f in fresh), fresh
+    assert fixed or without or fresh  # one without lines may have been found before
+    assert not any(forward_lines(f) for f in fresh), fresh
     known.update(f.fingerprint for f in fresh)
     y = leaf()[:HALF]  # after an error
     y.backward(written_elsewhere())
