@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -153,16 +154,31 @@ std::string torch_folder() {
   return out;
 }
 
-/// Without it each segment of PyTorch's allocator is one allocation. See interposer/torch_blocks.cpp.
+/// Without them each segment of PyTorch's allocator is one allocation (interposer/torch_blocks.cpp), and the threads of
+/// autograd have no lines of Python (interposer/torch_forward.cpp).
 void check_torch(Checklist& list) {
   const fs::path libraries = fs::path(torch_folder()) / "lib";
   std::error_code ignored;
   if (!fs::exists(libraries / "libc10_cuda.so", ignored)) return;  // no PyTorch, or none with CUDA
   const bool followed = holds(libraries / "libc10_cuda.so", "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE") &&
                         holds(libraries / "libtorch_cuda.so", "aoti_torch_get_current_cuda_stream");
-  if (followed) return list.ok("PyTorch's allocator: its blocks are followed, " + libraries.parent_path().string());
-  list.warn("PyTorch's allocator: its blocks are not followed, " + libraries.parent_path().string(),
-            "this version lacks a function that the recorder uses; see docs/python.md");
+  const std::string where = ", " + libraries.parent_path().string();
+  const char* lacks = "this version lacks a function that the recorder uses; see docs/python.md";
+  if (followed)
+    list.ok("PyTorch's allocator: its blocks are followed" + where);
+  else
+    list.warn("PyTorch's allocator: its blocks are not followed" + where, lacks);
+
+  constexpr const char* kForward[] = {
+      "_ZN2at15sequence_number4peekEv", "_ZN5torch8autograd4impl17set_gradient_edgeERKN2at6TensorENS0_4EdgeE",
+      "_ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEEPNS0_4NodeERNS0_11InputBufferERKS2_"
+      "INS0_10ReadyQueueEE"};
+  const bool named = std::all_of(std::begin(kForward), std::end(kForward),
+                                 [&](const char* name) { return holds(libraries / "libtorch_cpu.so", name); });
+  if (named)
+    list.ok("PyTorch's backward pass: its calls name the line of the forward operation" + where);
+  else
+    list.warn("PyTorch's backward pass: its calls do not name the line of the forward operation" + where, lacks);
 }
 
 }  // namespace

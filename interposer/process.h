@@ -38,6 +38,7 @@ struct ThreadState {
   std::uint64_t stream_known;    ///< what the look-up found
   std::uint64_t stream_check;    ///< whether stream_known belongs to stream, and is still valid
   const char* next_record;       ///< in the trace, unless other threads write as well
+  std::uint32_t forward_stack;   ///< of the operation whose gradient it computes, see torch_forward.cpp; 0: none
 };
 extern constinit thread_local ThreadState t_thread __attribute__((tls_model("initial-exec")));
 

@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <sys/syscall.h>
 
 #include <cstddef>
 #include <cstring>
@@ -12,12 +11,12 @@
 #include "interposer/driver.h"
 #include "interposer/fork.h"
 #include "interposer/handle_table.h"
-#include "interposer/host/raw_syscall.h"
 #include "interposer/hot.h"
-#include "interposer/machine.h"
 #include "interposer/process.h"
+#include "interposer/python_frames.h"
 #include "interposer/python_layout.h"
 #include "interposer/python_lines.h"
+#include "interposer/python_memory.h"
 #include "interposer/python_text.h"
 #include "interposer/writer.h"
 
@@ -35,15 +34,11 @@ using detail::g_python_state;
 
 /// What is known of the interpreter. Written before g_python_state says that there is one.
 struct Interpreter {
-  PythonLayout layout;
-  unsigned minor;
+  PythonStructures structures;
   void* (*thread_state)();
   int (*is_finalizing)();
   const void* (*newest_interpreter)();  ///< null: a thread's state is always the right one
   const void* (*main_interpreter)();
-  std::uint64_t code_type;
-  std::uint64_t text_type;
-  std::uint64_t bytes_type;
 };
 STREAMSAN_HOT_TABLE constinit Interpreter g_python{};
 constinit std::atomic<bool> g_looking{false};
@@ -116,36 +111,34 @@ bool examine(void* handle) {
   const auto version = symbol<const char* (*)()>(handle, "Py_GetVersion");
   if (!g_python.thread_state || !version) return false;
   keep(reinterpret_cast<const void*>(g_python.thread_state));
-  const char* text = version();
-  g_python.minor = minor_of(text);
-  if (text && std::strstr(text, "free-threading")) {
-    refuse(SS_NO_LINES "of a Python without the global interpreter lock they are not read");
-    return false;
-  }
+  const unsigned minor = minor_of(version());
   const void* runtime = real_dlsym(handle, "_PyRuntime");
-  if (g_python.minor < kOldestPython || g_python.minor > kNewestPython) {
+  PythonLayout& layout = g_python.structures.layout;
+  if (minor < kOldestPython || minor > kNewestPython) {
     refuse(SS_NO_LINES "this version of Python is not known; 3.9 to 3.14 are");
     return false;
   }
-  if (g_python.minor < kFirstDescribed) {
-    g_python.layout = kPythonLayouts[g_python.minor - kOldestPython];
-  } else if (!runtime || !described_layout(runtime, g_python.minor, g_python.layout)) {
+  if (minor < kFirstDescribed) {
+    layout = kPythonLayouts[minor - kOldestPython];
+  } else if (!runtime || !described_layout(runtime, minor, layout)) {
     refuse(SS_NO_LINES "this Python does not describe its structures");
     return false;
   }
   constexpr unsigned kBindsStates = 12;  // from here on a thread's state is that of the interpreter it runs in
-  if (g_python.minor < kBindsStates) {
+  if (minor < kBindsStates) {
     g_python.newest_interpreter = symbol<const void* (*)()>(handle, "PyInterpreterState_Head");
     g_python.main_interpreter = symbol<const void* (*)()>(handle, "PyInterpreterState_Main");
   }
   g_python.is_finalizing = symbol<int (*)()>(handle, "Py_IsFinalizing");
   if (!g_python.is_finalizing) g_python.is_finalizing = symbol<int (*)()>(handle, "_Py_IsFinalizing");
-  g_python.code_type = symbol<std::uint64_t>(handle, "PyCode_Type");
-  g_python.text_type = symbol<std::uint64_t>(handle, "PyUnicode_Type");
-  g_python.bytes_type = symbol<std::uint64_t>(handle, "PyBytes_Type");
-  const bool whole = g_python.is_finalizing && g_python.code_type && g_python.text_type && g_python.bytes_type &&
-                     (g_python.minor >= kBindsStates || (g_python.newest_interpreter && g_python.main_interpreter));
-  if (!whole || load_at<std::uint64_t>(g_python.code_type + kTypeBasicSize) != g_python.layout.code_size) {
+  const auto type = [handle](const char* name) { return symbol<std::uint64_t>(handle, name); };
+  const std::uint64_t code_type = g_python.structures.code_type = type("PyCode_Type");
+  g_python.structures.text_type = type("PyUnicode_Type");
+  g_python.structures.bytes_type = type("PyBytes_Type");
+  const bool whole = g_python.is_finalizing && code_type && g_python.structures.text_type &&
+                     g_python.structures.bytes_type &&
+                     (minor >= kBindsStates || (g_python.newest_interpreter && g_python.main_interpreter));
+  if (!whole || load_at<std::uint64_t>(code_type + layout.type_basic_size()) != layout.code_size) {
     refuse(SS_NO_LINES "its structures are not those of a Python of its version");
     return false;
   }
@@ -154,103 +147,61 @@ bool examine(void* handle) {
 
 // ---- walking
 
-bool can_be_pointer(std::uint64_t address) {
-  constexpr std::uint64_t kLowest = 4096;
-  return address >= kLowest && address >> kAddressBits == 0 && address % sizeof(void*) == 0;
-}
-
-/// The kernel is asked to read eight bytes there, as a mask of signals for a request that it does not know.
-bool is_readable(std::uint64_t address) {
-  constexpr long kNoRequest = -1;
-  constexpr long kFault = -14;  // EFAULT
-  return raw_syscall(SYS_rt_sigprocmask, kNoRequest, static_cast<long>(address), 0, sizeof(std::uint64_t)) != kFault;
-}
-
-enum class Care { Checked, Direct };
-
-/// A word at an address that must be one. False: it is none, or (Care::Checked) cannot be read.
-template <Care kCare, typename Word>
-bool get(std::uint64_t base, std::uint64_t offset, Word& out) {
-  if (!can_be_pointer(base)) return false;
-  if constexpr (kCare == Care::Checked) {
-    if (!is_readable((base + offset) & ~std::uint64_t{7})) return false;
-  }
-  out = load_at<Word>(base + offset);
-  return true;
-}
-
-enum class FrameWalk { Whole, Broken };
-
-/// Calls visit(code object, instruction) for the frames of Python functions, from `frame` outwards.
-template <Care kCare, typename Visit>
-FrameWalk each_frame(std::uint64_t frame, Visit visit) {
-  const PythonLayout& layout = g_python.layout;
-  constexpr unsigned kMostSteps = 4 * kMostPythonFrames;
-  unsigned taken = 0;
-  for (unsigned step = 0; frame != 0 && step < kMostSteps && taken < kMostPythonFrames; ++step) {
-    std::uint8_t owner = 0;
-    if (layout.frame_owner != PythonLayout::kNone && !get<kCare>(frame, layout.frame_owner, owner))
-      return FrameWalk::Broken;
-    if (owner < kLeastForeignOwner) {
-      std::uint64_t code = 0;
-      std::uint64_t type = 0;
-      if (!get<kCare>(frame, layout.frame_code, code)) return FrameWalk::Broken;
-      code &= ~std::uint64_t{3};
-      if (!get<kCare>(code, kObjectType, type)) return FrameWalk::Broken;
-      if (type == g_python.code_type) {
-        std::uint64_t instruction = 0;
-        if (layout.code_instructions == PythonLayout::kNone) {
-          std::int32_t number = 0;
-          if (!get<kCare>(frame, layout.frame_instruction, number)) return FrameWalk::Broken;
-          instruction = static_cast<std::uint64_t>(std::int64_t{number});
-        } else if (!get<kCare>(frame, layout.frame_instruction, instruction)) {
-          return FrameWalk::Broken;
-        }
-        visit(code, instruction);
-        ++taken;
-      }
-    }
-    if (!get<kCare>(frame, layout.frame_previous, frame)) return FrameWalk::Broken;
-  }
-  return FrameWalk::Whole;
-}
-
 /// 0: this thread is not in Python.
 template <Care kCare>
-STREAMSAN_HOT_CODE FrameWalk find_innermost(std::uint64_t& frame) {
+[[gnu::always_inline]] inline FrameWalk find_innermost(std::uint64_t& frame) {
   frame = 0;
   if (g_python.is_finalizing()) return FrameWalk::Whole;
   if (g_python.newest_interpreter && g_python.newest_interpreter() != g_python.main_interpreter())
     return FrameWalk::Whole;
   const auto state = reinterpret_cast<std::uint64_t>(g_python.thread_state());
   if (state == 0) return FrameWalk::Whole;
-  if (!get<kCare>(state, g_python.layout.thread_frame, frame)) return FrameWalk::Broken;
-  const std::uint16_t hop = g_python.layout.frame_in_hop;
+  if (!get<kCare>(state, g_python.structures.layout.thread_frame, frame)) return FrameWalk::Broken;
+  const std::uint16_t hop = g_python.structures.layout.frame_in_hop;
   return hop == PythonLayout::kNone || get<kCare>(frame, hop, frame) ? FrameWalk::Whole : FrameWalk::Broken;
 }
 
-template <typename Visit>
-void each_frame_of_mine(Visit visit) {
-  std::uint64_t frame = 0;
-  if (find_innermost<Care::Direct>(frame) == FrameWalk::Whole) each_frame<Care::Direct>(frame, visit);
+/// Is what a code object refers to what it should be? A walk has come by it.
+bool is_plain(std::uint64_t code) {
+  const PythonStructures& python = g_python.structures;
+  const PythonLayout& layout = python.layout;
+  std::uint64_t lines = 0;
+  std::uint64_t type = 0;
+  if (!get<Care::Checked>(code, layout.code_lines, lines) || !get<Care::Checked>(lines, layout.object_type(), type) ||
+      type != python.bytes_type) {
+    return false;
+  }
+  if (layout.code_copies == PythonLayout::kNone) return true;
+  std::uint64_t first_copy = 0;
+  const KernelRead read = find_copy(layout, code, 0, first_copy);
+  return read == KernelRead::NotAllowed || (read == KernelRead::Done && first_copy == code + layout.code_instructions);
+}
+
+/// Has it a name that can be read?
+bool is_named(std::uint64_t code) {
+  const PythonStructures& python = g_python.structures;
+  std::uint64_t text = 0;
+  std::uint64_t type = 0;
+  return get<Care::Checked>(code, python.layout.code_function, text) &&
+         get<Care::Checked>(text, python.layout.object_type(), type) && type == python.text_type &&
+         !PythonText(python.layout, text).empty();
 }
 
 /// The first walk. Decides about all later ones, unless this thread is not in Python.
-bool first_walk_succeeds() {
+[[gnu::noinline]] bool first_walk_succeeds() {
   unsigned frames = 0;
   bool plain = true;
+  bool named = false;
   std::uint64_t innermost = 0;
   FrameWalk walk = find_innermost<Care::Checked>(innermost);
   if (walk == FrameWalk::Whole) {
-    walk = each_frame<Care::Checked>(innermost, [&](std::uint64_t code, std::uint64_t) {
+    walk = each_frame<Care::Checked>(g_python.structures, innermost, kMostPythonFrames, [&](const PythonFrame& frame) {
       ++frames;
-      std::uint64_t lines = 0;
-      std::uint64_t type = 0;
-      plain = plain && get<Care::Checked>(code, g_python.layout.code_lines, lines) &&
-              get<Care::Checked>(lines, kObjectType, type) && type == g_python.bytes_type;
+      plain = plain && is_plain(frame.code);
+      named = named || is_named(frame.code);
     });
   }
-  if (walk == FrameWalk::Broken || !plain) {
+  if (walk == FrameWalk::Broken || !plain || (frames != 0 && !named)) {
     refuse(SS_NO_LINES "the frames of its interpreter are not where they are expected");
     return false;
   }
@@ -261,40 +212,6 @@ bool first_walk_succeeds() {
 }
 
 // ---- describing
-
-PythonText text_at(std::uint64_t address) {
-  std::uint64_t object = load_at<std::uint64_t>(address);
-  std::uint64_t type = 0;
-  if (!get<Care::Direct>(object, kObjectType, type) || type != g_python.text_type) return {};
-  return {g_python.layout, object};
-}
-
-/// Bytes from the start of the code to the instruction that the frame is at. False: it has not begun.
-bool instruction_offset(std::uint64_t code, std::uint64_t instruction, std::uint32_t& out) {
-  const PythonLayout& layout = g_python.layout;
-  constexpr std::uint64_t kMostBytes = 1u << 30;
-  std::uint64_t offset = 0;
-  if (layout.code_instructions == PythonLayout::kNone) {
-    if (static_cast<std::int64_t>(instruction) < 0) return false;
-    offset = instruction * layout.instruction_bytes;
-  } else {
-    constexpr std::uint64_t kUnit = 2;
-    offset = instruction - (code + layout.code_instructions);
-    if (offset >= load_at<std::uint64_t>(code + kObjectSize) * kUnit) return false;
-  }
-  out = static_cast<std::uint32_t>(offset);
-  return offset < kMostBytes;
-}
-
-/// The table of lines; empty if there is none to be read.
-std::string_view lines_of(std::uint64_t code) {
-  constexpr std::uint64_t kMostBytes = 1u << 28;
-  const auto table = load_at<std::uint64_t>(code + g_python.layout.code_lines);
-  std::uint64_t type = 0;
-  if (!get<Care::Direct>(table, kObjectType, type) || type != g_python.bytes_type) return {};
-  const auto length = load_at<std::uint64_t>(table + kObjectSize);
-  return {reinterpret_cast<const char*>(table + kBytesData), length > kMostBytes ? 0 : length};
-}
 
 void describe(std::uint32_t id, const PythonText& function, const PythonText& file, std::uint32_t line) {
   const auto cut = [](std::size_t bytes, std::size_t most) { return bytes < most ? bytes : most; };
@@ -333,12 +250,14 @@ std::uint32_t intern(const PythonText& function, const PythonText& file, std::ui
 }
 
 /// Id of the place, by where it lies. 0: there is nothing to say of it.
-std::uint32_t frame_id(std::uint64_t code, std::uint64_t instruction) {
-  const PythonLayout& layout = g_python.layout;
+std::uint32_t frame_id(const PythonFrame& frame) {
+  const PythonStructures& python = g_python.structures;
+  const PythonLayout& layout = python.layout;
+  const std::uint64_t code = frame.code;
   std::uint32_t offset = 0;
-  if (!instruction_offset(code, instruction, offset)) return 0;
+  if (!instruction_offset(layout, frame, offset)) return 0;
   std::uint64_t hash = mix_bits(code);
-  const std::string_view lines = lines_of(code);
+  const std::string_view lines = lines_of(python, code);
   const auto first_line = load_at<std::int32_t>(code + layout.code_first_line);
   for (const std::uint64_t word :
        {std::uint64_t{offset}, load_at<std::uint64_t>(code + layout.code_file),
@@ -351,46 +270,74 @@ std::uint32_t frame_id(std::uint64_t code, std::uint64_t instruction) {
   constexpr std::uint64_t kIdMask = (std::uint64_t{1} << kIdBits) - 1;
   const std::uint64_t high = mix_bits(hash) & ~kIdMask;
   if ((word & ~kIdMask) == high && (word & kIdMask) != 0) return static_cast<std::uint32_t>(word & kIdMask);
-  const std::uint32_t id = intern(text_at(code + layout.code_function), text_at(code + layout.code_file),
-                                  python_line(layout.lines, reinterpret_cast<const unsigned char*>(lines.data()),
-                                              lines.size(), first_line, offset));
+  const std::uint32_t id =
+      intern(text_at(python, code + layout.code_function), text_at(python, code + layout.code_file),
+             python_line(layout.lines, reinterpret_cast<const unsigned char*>(lines.data()), lines.size(), first_line,
+                         offset));
   if (id != 0) known.store(high | id, std::memory_order_relaxed);
   return id;
+}
+
+// ---- the hash of a chain
+
+/// With the number of the code object, which no other one had.
+inline std::uint64_t with_version(std::uint64_t hash, std::uint64_t code, std::uint64_t instruction,
+                                  std::uint32_t version) {
+  hash = (hash ^ code ^ std::uint64_t{version} << 32) * 0x9e3779b97f4a7c15ull;
+  hash = (hash ^ hash >> 32 ^ instruction) * 0x94d049bb133111ebull;
+  return hash ^ hash >> 31;
+}
+
+/// With its first line and its table of lines, and how that begins and ends: a code object may have gone, and another
+/// one be where it was. (A table is never shorter than what is read: it has a head, and a zero behind it.)
+inline std::uint64_t with_table(std::uint64_t hash, std::uint64_t code, std::uint64_t instruction) {
+  const PythonLayout& layout = g_python.structures.layout;
+  const auto lines = load_at<std::uint64_t>(code + layout.code_lines);
+  const auto length = load_at<std::uint64_t>(lines + layout.object_size());
+  const auto begin = load_at<std::uint64_t>(lines + layout.bytes_data());
+  const auto end = load_at<std::uint64_t>(lines + layout.bytes_data() + length - sizeof(std::uint64_t));
+  const auto first_line = load_at<std::uint32_t>(code + layout.code_first_line);
+  hash = (hash ^ code ^ instruction << 16 ^ std::uint64_t{first_line} << 48) * 0x9e3779b97f4a7c15ull;
+  hash = (hash ^ hash >> 29 ^ instruction ^ lines << 8) * 0xbf58476d1ce4e5b9ull;
+  hash = (hash ^ hash >> 32 ^ begin ^ end << 7 ^ length << 48) * 0x94d049bb133111ebull;
+  return hash ^ hash >> 31;
+}
+
+/// Its code object is one of those that were made after the numbers were used up.
+[[gnu::cold, gnu::noinline]] std::uint64_t without_version(std::uint64_t hash, std::uint64_t code,
+                                                           std::uint64_t instruction) {
+  return with_table(hash, code, instruction);
 }
 
 }  // namespace
 
 STREAMSAN_HOT_CODE std::uint64_t detail::hash_chain() {
   if (g_python_state.load(std::memory_order_relaxed) == PythonState::Untried && !first_walk_succeeds()) return 0;
+  const PythonStructures& python = g_python.structures;
+  std::uint64_t innermost = 0;
+  if (find_innermost<Care::Direct>(innermost) != FrameWalk::Whole) return 0;
   std::uint64_t hash = 0;
-  const std::uint16_t version_at = g_python.layout.code_version;
-  each_frame_of_mine([&hash, version_at](std::uint64_t code, std::uint64_t instruction) {
-    const auto version = version_at == PythonLayout::kNone ? 0 : load_at<std::uint32_t>(code + version_at);
-    if (version != 0) [[likely]] {
-      hash = (hash ^ code ^ std::uint64_t{version} << 32) * 0x9e3779b97f4a7c15ull;
-      hash = (hash ^ hash >> 32 ^ instruction) * 0x94d049bb133111ebull;
-      hash ^= hash >> 31;
-      return;
-    }
-    // Its first line and its table of lines as well, and how that begins and ends: a code object may have gone, and
-    // another one be where it was. (A table is never shorter than what is read: it has a head, and a zero behind it.)
-    const auto lines = load_at<std::uint64_t>(code + g_python.layout.code_lines);
-    const auto length = load_at<std::uint64_t>(lines + kObjectSize);
-    const auto begin = load_at<std::uint64_t>(lines + kBytesData);
-    const auto end = load_at<std::uint64_t>(lines + kBytesData + length - sizeof(std::uint64_t));
-    const auto first_line = load_at<std::uint32_t>(code + g_python.layout.code_first_line);
-    hash = (hash ^ code ^ instruction << 16 ^ std::uint64_t{first_line} << 48) * 0x9e3779b97f4a7c15ull;
-    hash = (hash ^ hash >> 29 ^ instruction ^ lines << 8) * 0xbf58476d1ce4e5b9ull;
-    hash = (hash ^ hash >> 32 ^ begin ^ end << 7 ^ length << 48) * 0x94d049bb133111ebull;
-    hash ^= hash >> 31;
+  const std::uint16_t version_at = python.layout.code_version;
+  if (version_at == PythonLayout::kNone) {
+    each_frame<Care::Direct>(python, innermost, kMostPythonFrames, [&hash](const PythonFrame& frame) {
+      hash = with_table(hash, frame.code, frame.instruction);
+    });
+    return hash;
+  }
+  each_frame<Care::Direct>(python, innermost, kMostPythonFrames, [&hash, version_at](const PythonFrame& frame) {
+    const auto version = load_at<std::uint32_t>(frame.code + version_at);
+    hash = version != 0 ? with_version(hash, frame.code, frame.instruction, version)
+                        : without_version(hash, frame.code, frame.instruction);
   });
   return hash;
 }
 
 void capture_python(PythonStack& out) {
   out.count = 0;
-  each_frame_of_mine([&out](std::uint64_t code, std::uint64_t instruction) {
-    const std::uint32_t id = frame_id(code, instruction);
+  std::uint64_t innermost = 0;
+  if (find_innermost<Care::Direct>(innermost) != FrameWalk::Whole) return;
+  each_frame<Care::Direct>(g_python.structures, innermost, kMostPythonFrames, [&out](const PythonFrame& frame) {
+    const std::uint32_t id = frame_id(frame);
     if (id != 0) out.frame[out.count++] = id;
   });
 }

@@ -13,6 +13,22 @@
 // reads of a word. Nothing is written, no object's count of references is touched: a frame keeps its code object alive,
 // and that its names and its table of lines.
 //
+// WITHOUT THE GLOBAL LOCK (3.13t, 3.14t) other threads run Python meanwhile, as they do with it whenever a call of the
+// driver has let it go. What they might do to what is read here:
+//   * frames are pushed and popped by the thread that runs them. (Two threads that go on with one generator at once mix
+//     up their chains; the interpreter itself does not survive that.)
+//   * a code object is freed when nothing refers to it. In 3.13t a frame's reference is counted; in 3.14t it may be one
+//     that is not (then it has a tag), and such an object is freed by the garbage collector only, which first stops all
+//     threads and looks through the frames of each. A thread in a call of the driver counts as stopped, or is waited
+//     for; its frames are looked through where they lie. At most the tag of a reference changes, which is left out
+//     here.
+//   * of a code object that has been made its names, first line and table of lines do not change. (importlib gives code
+//     that it has read another file name if need be, before anybody runs it.) Of the objects that it refers to others
+//     change the counts and the lock in the head, and whether a str is interned, which stands beside its kind in a word
+//     that is read once.
+//   * instructions are rewritten in place; they are not read here. In 3.14t each thread has a copy of them, and the
+//     array of those is the one thing that may go while it is read (python_frames.h).
+//
 // COST. A process without Python pays for one test of a byte. One with Python reads four or five words a frame, and
 // makes a hash of them (python_chain), which says whether the stack is a known one; stack.cpp asks that for every call.
 // Names and lines are read once for each place in the program: a place is known again by its code object, instruction,
@@ -23,14 +39,20 @@
 // addresses, while its callers stay where they were, may get its old lines.)
 //
 // TRUST. The layout (python_layout.h) is that of the interpreter's minor version, its type of code objects has the size
-// that goes with it, and the first walk asks the kernel of each word whether it can be read. Later walks check that
+// that goes with it, and the first walk asks the kernel of each word whether it can be read; a function of it must have
+// a name, and the first copy of its code, where there are such, must be that in the code object. Later walks check that
 // what a frame says is its code is a code object, and take nothing else. What fails a check is not reported.
 //
 // What is lost:
 //   * frames beyond the innermost kMostPythonFrames;
-//   * threads that Python does not know, such as those of PyTorch's autograd engine: they have no Python stack;
+//   * threads that Python does not know have no Python stack. Those of PyTorch's autograd engine have that of another
+//     thread, see torch_forward.cpp;
 //   * the code of sub-interpreters up to 3.11, where a thread's state may be another one's: while there is more than
 //     one interpreter nothing is taken;
+//   * in 3.14t the lines of frames, not their names, in all threads but the main one where a filter of system calls
+//     forbids process_vm_readv(); and a stack may get an old line if a copy of a function's code has gone with its
+//     thread, and that of a later thread overlaps where it was without beginning there, which the allocator's blocks do
+//     not do;
 //   * everything once the interpreter finalises: threads that outlive it may have states that are gone. Between the
 //     look at that flag and the end of a walk the interpreter would have to get from its first step of finalising to
 //     the last one.

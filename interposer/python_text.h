@@ -12,16 +12,9 @@
 #include <cstdint>
 
 #include "interposer/python_layout.h"
+#include "interposer/python_memory.h"
 
 namespace streamsan::recorder {
-
-/// A word, half or byte of the guest's memory, which is not ours to give a type to.
-template <typename Word>
-Word load_at(std::uint64_t address) {
-  Word out;
-  __builtin_memcpy(&out, reinterpret_cast<const void*>(address), sizeof out);
-  return out;
-}
 
 class PythonText {
  public:
@@ -30,8 +23,8 @@ class PythonText {
   PythonText() = default;
   /// The object is a str.
   PythonText(const PythonLayout& layout, std::uint64_t object) {
-    const auto length = load_at<std::uint64_t>(object + kTextLength);
-    const std::uint32_t state = load_at<std::uint32_t>(object + kTextState) >> layout.text_kind;
+    const auto length = load_at<std::uint64_t>(object + layout.text_length());
+    const std::uint32_t state = load_at<std::uint32_t>(object + layout.text_state()) >> layout.text_kind;
     constexpr std::uint32_t kKind = 7;
     constexpr std::uint32_t kCompact = 8;
     constexpr std::uint32_t kAscii = 16;

@@ -40,6 +40,7 @@ struct CallStack {
   std::uint64_t slot[kMaxStackDepth];  // 0: not the place where the address stands (a signal frame)
   std::uint64_t pc[kMaxStackDepth];
   PythonStack python;
+  std::uint32_t forward = 0;  // id of the stack of the forward operation
 };
 
 }  // namespace
@@ -61,7 +62,7 @@ constexpr std::size_t kWays = 8;  // as many callers may stand behind one place
 struct StackCache {
   std::uint32_t epoch;
   std::uint32_t next_victim;
-  /// Of each known stack a hash of its innermost return address, where that stands, and the Python chain; 0: none.
+  /// Of each known stack a hash of its innermost return address, where that stands, and its surroundings; 0: none.
   alignas(kLineBytes) std::uint64_t tags[kSets][kWays];
   KnownStack known[kSets][kWays];
   Step steps[kSteps];
@@ -169,16 +170,21 @@ void learn(StackCache& cache, const CallStack& stack, unsigned most) {
   }
 }
 
-/// Not 0. Of an interpreter one native stack stands for many of Python's.
-std::uint64_t tag_of(std::uint64_t slot, std::uint64_t word, std::uint64_t python) {
-  const std::uint64_t tag = mix_bits((slot * 31 + word) ^ python);
+/// What one native stack stands for many of: the chain of frames in Python, and the stack of the forward operation.
+STREAMSAN_HOT_CODE std::uint64_t surroundings_of(std::uint64_t python, std::uint32_t forward) {
+  return python ^ forward * 0x9e3779b97f4a7c15ull;
+}
+
+/// Not 0.
+std::uint64_t tag_of(std::uint64_t slot, std::uint64_t word, std::uint64_t surroundings) {
+  const std::uint64_t tag = mix_bits((slot * 31 + word) ^ surroundings);
   return tag ? tag : 1;
 }
 
 /// Id of the stack whose innermost return address stands at `slot`, if that was met before; else 0.
-STREAMSAN_HOT_CODE std::uint32_t find_known(StackCache& cache, std::uint64_t slot, std::uint64_t python) {
+STREAMSAN_HOT_CODE std::uint32_t find_known(StackCache& cache, std::uint64_t slot, std::uint64_t surroundings) {
   const auto* innermost = reinterpret_cast<const std::uint64_t*>(slot);
-  const std::uint64_t tag = tag_of(slot, *innermost, python);
+  const std::uint64_t tag = tag_of(slot, *innermost, surroundings);
   const std::size_t set = tag % kSets;
   for (std::size_t way = 0; way < kWays; ++way) {
     if (cache.tags[set][way] != tag) continue;
@@ -193,7 +199,7 @@ STREAMSAN_HOT_CODE std::uint32_t find_known(StackCache& cache, std::uint64_t slo
   return 0;
 }
 
-void remember(StackCache& cache, const CallStack& stack, std::uint64_t python, std::uint32_t id) {
+void remember(StackCache& cache, const CallStack& stack, std::uint64_t surroundings, std::uint32_t id) {
   if (id == 0 || stack.count == 0 || stack.count > KnownStack::kMost) return;
   const std::uint64_t innermost = stack.slot[0];
   KnownStack made{.id = id, .count = static_cast<std::uint16_t>(stack.count)};
@@ -203,7 +209,7 @@ void remember(StackCache& cache, const CallStack& stack, std::uint64_t python, s
     if (distance > std::numeric_limits<std::uint16_t>::max()) return;
     made.frames[i] = {static_cast<std::uint16_t>(distance), static_cast<std::uint32_t>(stack.pc[i])};
   }
-  const std::uint64_t tag = tag_of(innermost, word_at(innermost), python);
+  const std::uint64_t tag = tag_of(innermost, word_at(innermost), surroundings);
   const std::size_t way = cache.next_victim++ % kWays;
   std::uint64_t& tag_there = cache.tags[tag % kSets][way];
   // A signal handler of the guest may come here in between.
@@ -238,13 +244,14 @@ void describe(std::uint32_t id, const CallStack& stack) {
   w.id = id;
   w.frames = stack.count;
   w.python_frames = stack.python.count;
+  w.forward = stack.forward;
   std::memcpy(slot.continuation(), stack.pc, stack.count * sizeof stack.pc[0]);
   for (unsigned i = 0; i < stack.python.count; ++i) slot.continuation()[stack.count + i] = stack.python.frame[i];
   publish(slot);
 }
 
 std::uint32_t intern(const CallStack& stack) {
-  std::uint64_t hash = stack.count;
+  std::uint64_t hash = mix_bits(stack.forward * 31ull + stack.count);
   for (std::uint32_t i = 0; i < stack.count; ++i) hash = mix_bits(hash * 31 + stack.pc[i]);
   for (unsigned i = 0; i < stack.python.count; ++i) hash = mix_bits(hash * 31 + stack.python.frame[i] + 1);
   hash |= 1;  // 0 means free
@@ -281,9 +288,11 @@ STREAMSAN_HOT_CODE std::uint32_t capture_stack(const void* frame_address) {
   if (!cache) return 0;
   const std::uint64_t slot = return_place_of(frame_address);
   std::uint64_t python = python_chain();
-  if (const std::uint32_t id = find_known(*cache, slot, python)) return id;
+  const std::uint32_t forward = t_thread.forward_stack;
+  if (const std::uint32_t id = find_known(*cache, slot, surroundings_of(python, forward))) return id;
   const unsigned most = options().stack_depth;
   CallStack stack;
+  stack.forward = forward;
   if (!walk_known(*cache, slot, most, stack)) {
     stack.count = 0;
     Unwinding walk{.out = &stack, .most = most};
@@ -295,13 +304,20 @@ STREAMSAN_HOT_CODE std::uint32_t capture_stack(const void* frame_address) {
   if (python != 0) capture_python(stack.python);
   const std::uint32_t id = stack.count ? intern(stack) : 0;
   // Where the unwinder did not begin at our caller, the first place is another.
-  if (stack.count && stack.slot[0] == slot) remember(*cache, stack, python, id);
+  if (stack.count && stack.slot[0] == slot) remember(*cache, stack, surroundings_of(python, forward), id);
   return id;
+}
+
+std::uint32_t capture_python_stack() {
+  CallStack stack;
+  capture_python(stack.python);
+  return stack.python.count ? intern(stack) : 0;
 }
 
 std::uint32_t capture_interrupted_stack(std::uint64_t pc) {
   if (!options().stacks) return 0;
   CallStack stack;
+  stack.forward = t_thread.forward_stack;
   stack_t alternate{};
   // The guest has given its handlers a stack of their own, and it may be as small as 8 KiB.
   const bool cramped =

@@ -12,7 +12,8 @@
 // (alloca) and a stale value survives in the place; then a report may name a caller of a few calls ago.
 //
 // Where the thread is in Python as well, its frames there are a part of the stack (python_stack.h): two lines of Python
-// are two stacks, though the interpreter below them does the same.
+// are two stacks, though the interpreter below them does the same. Where it computes a gradient for PyTorch, the stack
+// says as well where the forward operation was called (torch_forward.cpp).
 //
 // Stacks are stored once, by hash, and described in the trace by a Stack record; the modules the addresses belong to by
 // Module records. Symbols are looked up outside of the guest.
@@ -28,6 +29,10 @@ std::uint32_t capture_stack(const void* frame);
 
 /// capture_stack() will be called: what it needs is fetched meanwhile.
 void expect_stack(const void* frame);
+
+/// Id of a stack that is the thread's frames in Python and nothing else; 0: they have no names. Only right after a
+/// python_chain() that was not 0.
+std::uint32_t capture_python_stack();
 
 /// The same for a fault handler: id of the call stack at the instruction `pc` that it has interrupted.
 std::uint32_t capture_interrupted_stack(std::uint64_t pc);

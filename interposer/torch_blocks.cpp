@@ -4,12 +4,11 @@
 //
 // PyTorch's allocator (libc10_cuda.so) takes few large pieces of memory from CUDA and hands out blocks of them without a
 // call of CUDA's. What it does call, for each block that it hands out and for each that it is given back, is a function
-// of another library of PyTorch's, through the procedure linkage table:
+// of another library of PyTorch's, through the procedure linkage table (torch_function.h):
 //
 //     c10::reportMemoryUsageToProfiler(void* block, int64_t bytes, size_t, size_t, c10::Device)         (libc10.so)
 //
-// A library that is preloaded comes first where the loader looks for symbols, so the allocator finds the function below,
-// which makes a record and calls PyTorch's own. `bytes` is the block's size, negative when it comes back. That is so in
+// So the allocator finds the function below, which makes a record and calls PyTorch's own. `bytes` is the block's size, negative when it comes back. That is so in
 // PyTorch 2.4.0 and 2.15.0 (docs/python.md), native allocator, with and without expandable segments.
 //
 // WHAT IS TAKEN FOR GRANTED is the function's mangled name, which holds the types of its parameters: a version of PyTorch
@@ -41,17 +40,15 @@
 //
 // The function is called with the allocator's lock held: what is done here takes no lock that is held while memory of
 // PyTorch's is allocated.
-#include <dlfcn.h>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "interposer/annotations.h"
-#include "interposer/driver.h"
 #include "interposer/learning.h"
 #include "interposer/options.h"
 #include "interposer/process.h"
+#include "interposer/torch_function.h"
 
 namespace streamsan::recorder {
 namespace {
@@ -70,35 +67,6 @@ struct PoolId {
   std::uint64_t first, second;
 };
 using AskPoolId = PoolId(void*);
-
-/// Of one library that is loaded under this name. PyTorch's are often not where dlsym(RTLD_NEXT) looks: Python opens
-/// its modules apart from one another.
-template <typename Function>
-class TorchFunction {
- public:
-  constexpr TorchFunction(const char* library, const char* name) : library_(library), name_(name) {}
-  /// Null: there is none.
-  Function* get() {
-    Function* known = known_.load(std::memory_order_acquire);
-    if (known) [[likely]]
-      return known;
-    void* library = dlopen(library_, RTLD_LAZY | RTLD_NOLOAD);
-    if (!library) {
-      (void)dlerror();
-      return nullptr;
-    }
-    known = reinterpret_cast<Function*>(real_dlsym(library, name_));
-    // The library stays as long as the one that calls us, which needs it.
-    dlclose(library);
-    known_.store(known, std::memory_order_release);
-    return known;
-  }
-
- private:
-  const char* library_;
-  const char* name_;
-  std::atomic<Function*> known_{nullptr};
-};
 
 // A fork keeps g_report, g_current_stream, g_pool_id, g_older_pool_id: the libraries lie where they lay.
 constinit TorchFunction<Report> g_report{"libc10.so", "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"};

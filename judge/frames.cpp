@@ -109,11 +109,19 @@ bool is_library_function(std::string_view demangled) {
          name == "clone3";
 }
 
+std::string file_and_line(const report::Frame& frame) {
+  return std::string(base_name(frame.file)) + (frame.line == 0 ? "" : ":" + std::to_string(frame.line));
+}
+
 bool is_interpreter_module(std::string_view path) {
   const std::string_view name = base_name(path);
-  // "python", "python3", "python3.12", and no script of such a name.
-  const bool program = name.starts_with("python") && name.find_first_not_of("0123456789.", 6) == std::string_view::npos;
-  return program || name.starts_with("libpython") || name.starts_with("libffi") ||
+  // "python", "python3", "python3.12", "python3.14t" (without the global lock), "python3.12d" (for debugging), and no
+  // script of such a name.
+  const std::size_t prefix = std::string_view("python").size();
+  const std::size_t suffix = std::min(name.find_first_not_of("0123456789.", prefix), name.size());
+  const std::string_view build = name.substr(suffix);
+  const bool known_build = build.empty() || (suffix > prefix && (build == "t" || build == "d" || build == "td"));
+  return (name.starts_with("python") && known_build) || name.starts_with("libpython") || name.starts_with("libffi") ||
          path.find("/lib-dynload/") != std::string_view::npos;
 }
 
@@ -121,6 +129,7 @@ bool is_python_package(std::string_view path) {
   const std::size_t library = path.find("/lib/python3.");
   return path.find("/site-packages/") != std::string_view::npos ||
          path.find("/dist-packages/") != std::string_view::npos || path.starts_with("<frozen ") ||
+         path.starts_with("<eval_with_key>") || path.find("/torchinductor_") != std::string_view::npos ||
          (library != std::string_view::npos && path.find('/', library + 5) != std::string_view::npos);
 }
 
@@ -131,6 +140,10 @@ void merge_python_frames(std::vector<report::Frame>& stack, std::vector<report::
   const auto at = innermost - stack.begin();
   stack.erase(end, stack.end());
   stack.insert(stack.begin() + at, std::make_move_iterator(python.begin()), std::make_move_iterator(python.end()));
+}
+
+std::string frame_place(const report::Frame& frame) {
+  return (frame.forward ? "backward of " : "") + file_and_line(frame);
 }
 
 void mark_library_frames(std::vector<report::Frame>& stack, std::string_view kernel) {
@@ -192,6 +205,7 @@ bool is_made_by_cuda(const std::vector<report::Frame>& stack) {
 std::string thread_maker(const std::vector<report::Frame>& stack, const std::string& function) {
   std::string_view found;
   for (const report::Frame& frame : stack) {
+    if (frame.forward) break;
     if (is_python(frame)) {
       // The outermost of Python's own that the program called: threads of a pool are made by its submit().
       if (!frame.library) break;
@@ -235,8 +249,7 @@ std::string library_of_both(const std::vector<report::Frame>& later, const std::
   if (one == later.end() || other == earlier.end() || one->address != other->address || one->line != other->line)
     return "";
   const std::string call = library_call(later);
-  const std::string file(base_name(one->file));
-  return (call.empty() ? library : call) + (file.empty() ? "" : " (" + file + ":" + std::to_string(one->line) + ")");
+  return (call.empty() ? library : call) + (one->file.empty() ? "" : " (" + file_and_line(*one) + ")");
 }
 
 }  // namespace streamsan::judge

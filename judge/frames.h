@@ -10,7 +10,8 @@
 // If the thread was in Python, the Python frames replace the frames of the interpreter (CPython, libffi, ctypes), and
 // stand where the innermost of those was. So a stack has first the frames of native code that Python called, then the
 // Python frames, then those of a program that embeds the interpreter. Code in an installed Python package counts as a
-// library, native or not.
+// library, native or not. Behind all of these are the Python frames of the forward operation (Frame::forward), where a
+// gradient is computed: they are on another stack, which is over, and say what the call is for.
 #pragma once
 
 #include <string>
@@ -36,14 +37,21 @@ bool is_library_module(std::string_view path);
 /// module it is in.
 bool is_library_function(std::string_view demangled);
 
+/// "train.py:31"; of a place without a line "train.py".
+std::string file_and_line(const report::Frame& frame);
+
 /// A module of the interpreter, or of what it calls C through.
 bool is_interpreter_module(std::string_view path);
 
-/// A file of Python's own or of an installed package: of Python code or of native code.
+/// A file of Python's own or of an installed package, of Python code or of native code; or code that PyTorch's compiler
+/// has generated.
 bool is_python_package(std::string_view path);
 
 /// Puts Python's frames into the native stack, in the place of the interpreter's. Nothing changes if there are none.
 void merge_python_frames(std::vector<report::Frame>& stack, std::vector<report::Frame> python);
+
+/// "train.py:88", of a frame with a file; "backward of train.py:12", if the frame leads to the forward operation.
+std::string frame_place(const report::Frame& frame);
 
 /// Marks Frame::library on a whole stack, innermost frame first. `kernel`: demangled name of the kernel launched there;
 /// nvcc makes a host function of the same name, which is no frame of the user's.

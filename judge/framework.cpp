@@ -115,7 +115,7 @@ std::string python_place(const std::vector<Frame>& stack) {
   auto it = std::find_if(stack.begin(), stack.end(), own);
   if (it == stack.end()) it = std::find_if(stack.begin(), stack.end(), installed);
   if (it == stack.end()) return "";
-  return " (" + std::string(base_name(it->file)) + (it->line == 0 ? "" : ":" + std::to_string(it->line)) + ")";
+  return " (" + frame_place(*it) + ")";
 }
 
 const char* wait_method(Framework framework) { return framework == Framework::Numba ? "wait" : "wait_event"; }
@@ -123,7 +123,7 @@ const char* wait_method(Framework framework) { return framework == Framework::Nu
 std::string event_method(const std::vector<Frame>& stack, std::string_view otherwise) {
   std::string_view found = otherwise;
   for (const Frame& frame : stack) {
-    if (is_own(frame)) break;
+    if (is_own(frame) || frame.forward) break;
     if (const std::string_view name = method_of(frame); !name.empty()) found = name;
   }
   return std::string(found) + "()";
@@ -132,7 +132,7 @@ std::string event_method(const std::vector<Frame>& stack, std::string_view other
 bool event_in_reach(Framework framework, const std::vector<Frame>& stack) {
   if (framework != Framework::PyTorch) return true;
   bool found = false;
-  for (std::size_t i = 0; i + 1 < stack.size() && !is_own(stack[i]); ++i) {
+  for (std::size_t i = 0; i + 1 < stack.size() && !is_own(stack[i]) && !stack[i].forward; ++i) {
     if (framework_of(stack[i]) != Framework::PyTorch || method_of(stack[i]).empty()) continue;
     const Frame& caller = stack[i + 1];
     found = is_python(caller) && framework_of(caller) != Framework::PyTorch;

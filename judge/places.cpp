@@ -34,7 +34,7 @@ void Places::add_module(const trace::Item& item) {
 void Places::add_stack(const trace::Item& item) {
   const auto& w = item.record->as<trace::Kind::Stack>();
   stacks_[w.id] = {addresses_.size(), static_cast<std::uint32_t>(w.frames), static_cast<std::uint32_t>(w.python_frames),
-                   static_cast<std::uint32_t>(modules_.size())};
+                   static_cast<std::uint32_t>(modules_.size()), w.forward};
   addresses_.insert(addresses_.end(), item.payload.begin(),
                     item.payload.begin() + static_cast<std::ptrdiff_t>(w.frames + w.python_frames));
 }
@@ -174,8 +174,16 @@ std::vector<RawFrame> Places::frames(ordering::SiteId site) const {
 }
 
 std::vector<const PythonFrame*> Places::python_frames(ordering::SiteId site) const {
-  std::vector<const PythonFrame*> out;
+  return python_frames(stacks_.find(at(site).stack));
+}
+
+std::vector<const PythonFrame*> Places::forward_frames(ordering::SiteId site) const {
   const Stack* stack = stacks_.find(at(site).stack);
+  return python_frames(stack && stack->forward != 0 ? stacks_.find(stack->forward) : nullptr);
+}
+
+std::vector<const PythonFrame*> Places::python_frames(const Stack* stack) const {
+  std::vector<const PythonFrame*> out;
   if (!stack) return out;
   for (std::uint32_t i = 0; i < stack->python; ++i) {
     const std::uint32_t* index = python_by_id_.find(addresses_[stack->first + stack->count + i]);

@@ -123,6 +123,8 @@ class Places {
   [[nodiscard]] std::vector<RawFrame> frames(ordering::SiteId site) const;
   /// The Python half of the stack, innermost first; the pointers hold until the next is added.
   [[nodiscard]] std::vector<const PythonFrame*> python_frames(ordering::SiteId site) const;
+  /// Of a call in a backward pass of PyTorch's, the same of the forward operation; else empty.
+  [[nodiscard]] std::vector<const PythonFrame*> forward_frames(ordering::SiteId site) const;
   [[nodiscard]] const HostThread& host_thread(ordering::ThreadId thread) const;
   /// A record of trace::Kind::ArraySizes. Past kMostArrays an array is reported without its sizes.
   void add_array(const trace::Record& record);
@@ -139,12 +141,15 @@ class Places {
     std::uint32_t count = 0;
     std::uint32_t python = 0;   ///< ids of Python frames, behind the addresses
     std::uint32_t modules = 0;  ///< known when it was defined
+    std::uint64_t forward = 0;  ///< id of the stack of the forward operation; 0: none
   };
 
   struct Foreign {
     std::string symbol;
     api::Row row;  ///< with views of the symbol
   };
+
+  [[nodiscard]] std::vector<const PythonFrame*> python_frames(const Stack* stack) const;
 
   std::vector<Module> modules_;
   ordering::FlatMap<trace::Words<trace::Kind::ArraySizes>> arrays_;  ///< by address, of which none is used twice

@@ -2,6 +2,7 @@
 #include "judge/site_reader.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "judge/frames.h"
 #include "report/short_name.h"
@@ -56,6 +57,30 @@ report::Evidence evidence_of(const ordering::Access& access) {
   return report::Evidence::Inferred;
 }
 
+std::vector<Frame> python_stack(const std::vector<const PythonFrame*>& frames, bool forward) {
+  std::vector<Frame> out;
+  for (const PythonFrame* frame : frames) {
+    out.push_back({.function = frame->function,
+                   .file = frame->file,
+                   .line = frame->line,
+                   .language = report::Language::Python,
+                   .forward = forward,
+                   .symbolised = true});
+  }
+  return out;
+}
+
+/// The program's own of them, or, where all are of packages, those.
+void add_python(Fingerprint& print, const std::vector<const PythonFrame*>& frames) {
+  const bool own = std::any_of(frames.begin(), frames.end(), [](auto* f) { return !is_python_package(f->file); });
+  std::size_t used = 0;
+  for (const PythonFrame* frame : frames) {
+    if (own && is_python_package(frame->file)) continue;
+    print.add(std::string(base_name(frame->file)) + ":" + std::to_string(frame->line) + " " + frame->function);
+    if (++used == kFingerprintFrames) break;
+  }
+}
+
 bool is_torch_allocator(const std::vector<Frame>& stack) {
   return !stack.empty() && base_name(stack.front().module).starts_with("libc10_cuda.");
 }
@@ -83,14 +108,7 @@ const std::vector<Frame>& SiteReader::stack(SiteId site) {
   auto [it, fresh] = stacks_.try_emplace(static_cast<std::uint32_t>(site));
   std::vector<Frame>& out = it->second;
   if (!fresh) return out;
-  std::vector<Frame> python;
-  for (const PythonFrame* frame : places_.python_frames(site)) {
-    python.push_back({.function = frame->function,
-                      .file = frame->file,
-                      .line = frame->line,
-                      .language = report::Language::Python,
-                      .symbolised = true});
-  }
+  std::vector<Frame> python = python_stack(places_.python_frames(site), false);
   for (const RawFrame& raw : places_.frames(site)) {
     std::string module = raw.module == kNoModule ? "" : places_.module(raw.module).path;
     if (symbolised(raw, !python.empty())) {
@@ -100,6 +118,7 @@ const std::vector<Frame>& SiteReader::stack(SiteId site) {
     }
   }
   merge_python_frames(out, std::move(python));
+  std::ranges::move(python_stack(places_.forward_frames(site), true), std::back_inserter(out));
   mark_library_frames(out, places_.kernel_of(site).demangled);
   return out;
 }
@@ -159,7 +178,7 @@ std::string SiteReader::place(SiteId site) {
   const std::vector<Frame>& stack = this->stack(site);
   auto it = std::find_if(stack.begin(), stack.end(), [](const Frame& f) { return !f.library; });
   if (it == stack.end() || it->file.empty()) return "";
-  return " (" + std::string(base_name(it->file)) + ":" + std::to_string(it->line) + ")";
+  return " (" + frame_place(*it) + ")";
 }
 
 report::AccessReport SiteReader::access(const ordering::Access& access, const StreamLife& stream) {
@@ -241,20 +260,18 @@ void SiteReader::add_to(Fingerprint& print, SiteId site) const {
   print.add(places_.kernel_of(site).mangled);
   std::size_t used = 0;
   const std::vector<const PythonFrame*> python = places_.python_frames(site);
+  const std::vector<const PythonFrame*> forward = places_.forward_frames(site);
+  const bool under_python = !python.empty() || !forward.empty();
   for (const RawFrame& frame : places_.frames(site)) {
     if (frame.module == kNoModule || is_library_module(places_.module(frame.module).path)) continue;
     const std::string& path = places_.module(frame.module).path;
-    if (!python.empty() && (is_interpreter_module(path) || is_python_package(path))) continue;
+    if (under_python && (is_interpreter_module(path) || is_python_package(path))) continue;
     print.add(std::string(base_name(path)) + "+" + report::hex(frame.offset));
     if (++used == kFingerprintFrames) break;
   }
-  const bool own = std::any_of(python.begin(), python.end(), [](auto* f) { return !is_python_package(f->file); });
-  used = 0;
-  for (const PythonFrame* frame : python) {
-    if (own && is_python_package(frame->file)) continue;
-    print.add(std::string(base_name(frame->file)) + ":" + std::to_string(frame->line) + " " + frame->function);
-    if (++used == kFingerprintFrames) break;
-  }
+  add_python(print, python);
+  if (!forward.empty()) print.add("forward");
+  add_python(print, forward);
 }
 
 report::Stream stream_report(const StreamLife& life) {

@@ -39,7 +39,7 @@ class SiteReader {
   [[nodiscard]] std::string function(ordering::SiteId site) const;
   /// What was done there, as a noun: as what(), but "the host's read", "the block's release".
   std::string action(ordering::SiteId site, const ordering::Access& access);
-  /// " (train.cu:88)", or nothing.
+  /// " (train.cu:88)", " (backward of train.py:12)", or nothing.
   std::string place(ordering::SiteId site);
   [[nodiscard]] const Places& places() const { return places_; }
 
@@ -51,7 +51,7 @@ class SiteReader {
   /// A call that failed, as an operation that an explanation refers to.
   report::RelatedOp related(const FailedCall& call);
 
-  /// The function called, the kernel, and the frames in the program's own modules.
+  /// The function called, the kernel, the frames in the program's own modules, and those in Python.
   void add_to(Fingerprint& print, ordering::SiteId site) const;
 
  private:

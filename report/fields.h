@@ -34,6 +34,7 @@ void fields(Archive& archive, Some<Frame> auto& frame) {
   archive.field("module", frame.module);
   archive.address("offset", frame.offset);
   archive.field("language", frame.language);
+  archive.field("forward", frame.forward);
   archive.field("library", frame.library);
   archive.field("symbolised", frame.symbolised);
 }

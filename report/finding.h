@@ -29,6 +29,8 @@ struct Frame {
   std::string module;                    ///< path of the ELF file
   std::uint64_t offset = 0;              ///< address relative to the module's load bias
   Language language = Language::Native;  ///< Python: function, file and line are Python's, and there is no address
+  bool forward = false;     ///< Python's, and not on this stack: it leads to the forward operation whose gradient is
+                            ///< computed. Behind all others
   bool library = false;     ///< inside CUDA's libraries, the loader or libc, or Python's packages: folded in text
   bool symbolised = false;  ///< the module's own file was asked; if it is and file is empty, there is no line there
 };

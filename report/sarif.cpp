@@ -30,7 +30,7 @@ SarifLevel sarif_level(Severity severity) {
 
 std::string shown_name(const Frame& frame) {
   return frame.function.empty() ? std::string(base_name(frame.module)) + "+" + hex(frame.offset)
-                                : one_line(short_name(frame.function));
+                                : one_line(short_name(frame.function)) + (frame.forward ? ", forward operation" : "");
 }
 
 /// One call stack of a finding, and what was called there.
@@ -111,9 +111,12 @@ std::vector<log::Stack> stacks(const std::vector<Side>& sides) {
   std::vector<log::Stack> out;
   for (const Side& side : sides) {
     if (side.stack->empty()) continue;
-    log::Stack& stack = out.emplace_back(log::Stack{side.title, {}});
+    out.push_back({side.title, {}});
+    bool forward = false;
     for (const Frame& frame : *side.stack) {
-      log::Location& location = stack.frames.emplace_back();
+      if (frame.forward && !forward) out.push_back({"Where the forward operation was called: " + side.title, {}});
+      forward = frame.forward;
+      log::Location& location = out.back().frames.emplace_back();
       location.function = shown_name(frame);
       if (!frame.file.empty()) location.place = place(frame);
       location.module = base_name(frame.module);

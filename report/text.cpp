@@ -237,13 +237,20 @@ std::string location(const Frame& frame, const TextOptions& options) {
 }
 
 void append_stack(std::string& out, const std::vector<Frame>& stack, const TextOptions& options) {
+  const auto is_forward = [](const Frame& frame) { return frame.forward; };
+  const auto is_here = [](const Frame& frame) { return is_python(frame) && !frame.forward; };
   const bool under_python = std::any_of(stack.begin(), stack.end(), is_python);
   // Where Python's frames tell where it is, a library's that have no name tell nothing.
   append_frames(out, stack, options,
                 [&](const Frame& f) { return !is_python(f) && !(under_python && f.library && f.function.empty()); });
-  if (!under_python) return;
-  out += "      Python:\n";
-  append_frames(out, stack, options, is_python);
+  if (std::any_of(stack.begin(), stack.end(), is_here)) {
+    out += "      Python:\n";
+    append_frames(out, stack, options, is_here);
+  }
+  if (std::any_of(stack.begin(), stack.end(), is_forward)) {
+    out += "      Python, where the forward operation was called:\n";
+    append_frames(out, stack, options, is_forward);
+  }
 }
 
 std::string hex(std::uint64_t value) {

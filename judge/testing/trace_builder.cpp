@@ -55,11 +55,19 @@ TraceBuilder& TraceBuilder::at(std::initializer_list<std::uint64_t> frames) { re
 
 TraceBuilder& TraceBuilder::at(std::initializer_list<std::uint64_t> frames,
                                std::initializer_list<std::uint64_t> python) {
+  return at(frames, python, {});
+}
+
+TraceBuilder& TraceBuilder::at(std::initializer_list<std::uint64_t> frames, std::initializer_list<std::uint64_t> python,
+                               std::initializer_list<std::uint64_t> forward) {
+  const std::uint64_t above = forward.size() ? at({}, forward).stack_ : 0;
   std::vector<std::uint64_t> payload(frames);
   payload.insert(payload.end(), python);
-  auto [known, fresh] = stacks_.try_emplace(payload, static_cast<std::uint32_t>(stacks_.size() + 1));
+  std::vector<std::uint64_t> key(payload);
+  if (above) key.insert(key.end(), {0, above});
+  auto [known, fresh] = stacks_.try_emplace(key, static_cast<std::uint32_t>(stacks_.size() + 1));
   stack_ = 0;
-  if (fresh) add(Kind::Stack, "", {known->second, frames.size(), python.size()}, payload);
+  if (fresh) add(Kind::Stack, "", {known->second, frames.size(), python.size(), above}, payload);
   stack_ = known->second;
   return *this;
 }

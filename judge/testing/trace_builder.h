@@ -66,6 +66,9 @@ class TraceBuilder {
 
   /// The same, under frames of Python, innermost first.
   TraceBuilder& at(std::initializer_list<std::uint64_t> frames, std::initializer_list<std::uint64_t> python);
+  /// The same in a backward pass of PyTorch's, whose forward operation was called under the frames `forward`.
+  TraceBuilder& at(std::initializer_list<std::uint64_t> frames, std::initializer_list<std::uint64_t> python,
+                   std::initializer_list<std::uint64_t> forward);
 
   // ---- definitions ----
   void python_frame(std::uint64_t id, std::string_view function, std::string_view file, std::uint64_t line);

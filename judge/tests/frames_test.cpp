@@ -165,20 +165,35 @@ TEST(Frames, WithoutFramesOfPythonTheInterpreterStays) {
   EXPECT_EQ(shown(stack), "work() _PyEval_EvalFrameDefault");
 }
 
+TEST(Frames, PlacesHaveTheLineThatThereIs) {
+  Frame place = python("step", "/home/me/train.py");
+  place.line = 31;
+  EXPECT_EQ(file_and_line(place), "train.py:31");
+  EXPECT_EQ(frame_place(place), "train.py:31");
+  place.line = 0;
+  EXPECT_EQ(file_and_line(place), "train.py");
+  place.forward = true;
+  EXPECT_EQ(frame_place(place), "backward of train.py");
+}
+
 TEST(Frames, PackagesAndInterpretersAreKnownByTheirPaths) {
   for (const char* yes :
        {"/venv/lib/python3.12/site-packages/torch/nn/module.py", "/usr/lib/python3/dist-packages/numpy/a.py",
-        "/usr/lib/python3.11/threading.py", "<frozen importlib._bootstrap>"}) {
+        "/usr/lib/python3.11/threading.py", "/usr/lib/python3.14t/queue.py", "<frozen importlib._bootstrap>",
+        "<eval_with_key>.5", "/tmp/torchinductor_me/ab/cabcd.py"}) {
     EXPECT_TRUE(is_python_package(yes)) << yes;
   }
-  for (const char* no : {"/home/me/train.py", "train.py", "<string>", "/home/me/lib/python3.py", ""}) {
+  for (const char* no :
+       {"/home/me/train.py", "train.py", "<string>", "/home/me/lib/python3.py", "/home/me/torchinductor.py", ""}) {
     EXPECT_FALSE(is_python_package(no)) << no;
   }
-  for (const char* yes : {"/usr/bin/python3.11", "/usr/bin/python", "/x/libpython3.12.so.1.0", "/x/libffi.so.8",
-                          "/usr/lib/python3.11/lib-dynload/_ctypes.cpython-311-x86_64-linux-gnu.so"}) {
+  for (const char* yes :
+       {"/usr/bin/python3.11", "/usr/bin/python", "/usr/bin/python3.14t", "/x/python3.13td", "/x/libpython3.12.so.1.0",
+        "/x/libffi.so.8", "/usr/lib/python3.11/lib-dynload/_ctypes.cpython-311-x86_64-linux-gnu.so"}) {
     EXPECT_TRUE(is_interpreter_module(yes)) << yes;
   }
-  for (const char* no : {"/home/me/pythonic", "/home/me/train", "/x/_C.cpython-311-x86_64-linux-gnu.so", ""}) {
+  for (const char* no : {"/home/me/pythonic", "/home/me/pythont", "/home/me/python3.14tools", "/home/me/train",
+                         "/x/_C.cpython-311-x86_64-linux-gnu.so", ""}) {
     EXPECT_FALSE(is_interpreter_module(no)) << no;
   }
 }

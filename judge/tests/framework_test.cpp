@@ -49,6 +49,30 @@ TEST(Framework, IsKnownByTheInnermostFrameThatBelongsToOne) {
   EXPECT_EQ(of({native(kPackages + "torchvision/_C.so"), kTorch, kBindings, train()}), Framework::PyTorch);
 }
 
+Frame forward(Frame frame) {
+  frame.forward = true;
+  return frame;
+}
+
+TEST(Framework, OfTheBackwardPassIsPyTorchAndItsLineIsThatOfTheForwardOperation) {
+  const Frame wait = python("Stream.wait_event", kPackages + "torch/cuda/streams.py");
+  const Stack engine{kCudart, kTorch, native(kPackages + "torch/lib/libtorch_cpu.so")};
+  const auto with = [&engine](std::initializer_list<Frame> more) {
+    Stack stack = engine;
+    stack.insert(stack.end(), more);
+    return marked(std::move(stack));
+  };
+  EXPECT_EQ(of(with({forward(train(12))})), Framework::PyTorch);
+  EXPECT_EQ(python_place(with({forward(wait), forward(train(12))})), " (backward of train.py:12)");
+  EXPECT_EQ(python_place(with({train(40), forward(train(12))})), " (train.py:40)") << "a hook, which is nearer";
+  EXPECT_EQ(python_place(engine), "");
+  // What the forward pass called is not called now.
+  EXPECT_EQ(event_method(with({forward(wait), forward(train(12))}), "record"), "record()");
+  EXPECT_EQ(event_method(with({wait, train(12)}), "record"), "wait_event()");
+  EXPECT_FALSE(event_in_reach(Framework::PyTorch, with({forward(wait), forward(train(12))})));
+  EXPECT_TRUE(event_in_reach(Framework::PyTorch, with({wait, train(12)})));
+}
+
 TEST(Framework, KernelsOfCupyAreKnownByTheirNames) {
   const Stack stack{native("driver.cpython-312-x86_64-linux-gnu.so"), train()};
   EXPECT_EQ(of(stack, "cupy_add__float32_float_float32"), Framework::CuPy);

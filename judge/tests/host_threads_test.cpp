@@ -118,6 +118,9 @@ TEST(HostThreads, AreMadeByWhatTheProgramCalls) {
   EXPECT_EQ(thread_maker({python("Thread.start", true), python("Executor.submit", true), python("main", false)}, "x"),
             "Executor.submit()");
   EXPECT_EQ(thread_maker({python("main", false), python("run", true)}, "pthread_create"), "pthread_create");
+  Frame forward = python("Linear.forward", true);
+  forward.forward = true;
+  EXPECT_EQ(thread_maker({forward}, "pthread_create"), "pthread_create") << "called by another thread, before";
 }
 
 }  // namespace

@@ -125,9 +125,9 @@ export class Data {
   /** Frames, innermost first. */
   stack(index) {
     return (this.stacks[index] || []).map((at) => {
-      const [func, file, line, column, module, offset, library, language] = this.frames[at];
+      const [func, file, line, column, module, offset, library, language, forward] = this.frames[at];
       const frame = {func: this.texts[func], file: this.texts[file], line, column, module: this.texts[module], offset,
-                     library: library === 1};
+                     library: library === 1, forward: forward === 1};
       frame.python = this.texts[language] === 'python' || frame.file.endsWith('.pyx');
       return frame;
     });

@@ -47,9 +47,10 @@ class Data {
   const PageOptions& options_;
   std::vector<std::string> texts_;
   std::unordered_map<std::string, std::size_t> text_index_;
-  Json frames_ = Json::array();  ///< [function, file, line, column, module, offset, library, language]
-  std::map<std::tuple<std::size_t, std::size_t, std::uint32_t, std::uint32_t, std::size_t, std::uint64_t, std::size_t>,
-           std::size_t>
+  Json frames_ = Json::array();  ///< [function, file, line, column, module, offset, library, language, forward]
+  std::map<
+      std::tuple<std::size_t, std::size_t, std::uint32_t, std::uint32_t, std::size_t, std::uint64_t, std::size_t, bool>,
+      std::size_t>
       frame_index_;
   Json stacks_ = Json::array();
   std::map<std::vector<std::size_t>, std::size_t> stack_index_;
@@ -59,11 +60,12 @@ std::size_t Data::stack(const std::vector<Frame>& frames) {
   std::vector<std::size_t> indices;
   for (const Frame& frame : frames) {
     const std::tuple key(text(frame.function), file(frame.file), frame.line, frame.column, text(frame.module),
-                         frame.offset, text(name(frame.language)));
+                         frame.offset, text(name(frame.language)), frame.forward);
     auto [it, fresh] = frame_index_.try_emplace(key, frames_.size());
     if (fresh) {
-      const auto& [function, path, line, column, module, offset, language] = key;
-      frames_.push_back({function, path, line, column, module, hex(offset), frame.library ? 1 : 0, language});
+      const auto& [function, path, line, column, module, offset, language, forward] = key;
+      frames_.push_back(
+          {function, path, line, column, module, hex(offset), frame.library ? 1 : 0, language, forward ? 1 : 0});
     }
     indices.push_back(it->second);
   }

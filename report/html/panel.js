@@ -109,7 +109,10 @@ export function stackList(frames) {
     items.push(h('li', {class: 'folded'}, h('details', {}, h('summary', {}, counted(rest.length, 'library frame')), h('ol', {}, rest.map(frameItem)))));
     folded = [];
   };
+  let forward = false;
   for (const frame of frames) {
+    if (frame.forward && !forward) { flush(); items.push(h('li', {class: 'heading'}, 'where the forward operation was called')); }
+    forward = frame.forward;
     if (frame.library && fold) folded.push(frame);
     else { flush(); items.push(frameItem(frame)); }
   }

@@ -86,6 +86,21 @@ TEST(Html, TheWorstComesFirstAndSuppressedOnesLast) {
   EXPECT_EQ(data["findings"][2]["suppressed"], true);
 }
 
+TEST(Html, FramesSayWhetherTheyLeadToTheForwardOperation) {
+  Finding finding = sample_race();
+  Frame frame{.function = "step", .file = "/src/train.py", .line = 12, .language = Language::Python};
+  finding.accesses[0].stack = {frame};
+  frame.forward = true;  // the same place, and another frame
+  finding.accesses[1].stack = {frame};
+  const auto data = nlohmann::json::parse(data_block(html(std::vector{finding}, {}, {}, {})));
+  const auto forward = [&data](int access) {
+    const std::size_t stack = data["findings"][0]["accesses"][access]["stack"];
+    return data["frames"][data["stacks"][stack][0].get<std::size_t>()].back().get<int>();
+  };
+  EXPECT_EQ(forward(0), 0);
+  EXPECT_EQ(forward(1), 1);
+}
+
 TEST(Html, StacksStandOnce) {
   std::vector<Finding> findings(200, sample_race());
   const auto data = nlohmann::json::parse(data_block(html(findings, {}, {}, {})));

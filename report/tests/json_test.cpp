@@ -57,6 +57,7 @@ TEST(Json, EveryFieldOfAFinding) {
                                         {"module", "/opt/app/train"},
                                         {"offset", "0x1234"},
                                         {"language", ""},
+                                        {"forward", false},
                                         {"library", false},
                                         {"symbolised", false}}));
   EXPECT_EQ(f.at("buffer").at("bytes"), 8192);

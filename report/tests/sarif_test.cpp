@@ -70,6 +70,19 @@ TEST(Sarif, ARace) {
   EXPECT_EQ(result.at("properties").at("cause"), "event-recorded-too-early");
 }
 
+TEST(Sarif, TheForwardOperationHasAStackOfItsOwn) {
+  Finding f = sample_race();
+  f.accesses[1].stack.push_back(
+      {.function = "loss", .file = "/src/train.py", .line = 12, .language = Language::Python, .forward = true});
+  const Json result = result_of(f);
+  EXPECT_EQ(place(result.at("relatedLocations")[0]), "train.py:12") << "no other of its frames has a line";
+  ASSERT_EQ(result.at("stacks").size(), 3u);
+  EXPECT_EQ(result["stacks"][1].at("frames").size(), 1u);
+  EXPECT_EQ(result["stacks"][2].at("message").at("text"),
+            "Where the forward operation was called: Write by cudaMemcpyAsync (host to device)");
+  EXPECT_EQ(place(result["stacks"][2].at("frames")[0].at("location")), "train.py:12");
+}
+
 TEST(Sarif, TwoStacksAreTwoThreadFlows) {
   Finding f = sample_race();
   f.accesses[1].stack[0].file = "/src/load.cu";

@@ -76,6 +76,30 @@ TEST(Text, FramesOfPythonAreABlockOfTheirOwn) {
   EXPECT_NE(out.find("      Python:\n      #0 Linear.forward /venv"), std::string::npos) << out;
 }
 
+TEST(Text, FramesOfTheForwardOperationAreABlockOfTheirOwn) {
+  const Frame kernel{.function = "at::native::mul()", .module = "/x/libtorch_cuda.so", .offset = 0x30, .library = true};
+  const Frame forward{
+      .function = "loss", .file = "/home/me/train.py", .line = 12, .language = Language::Python, .forward = true};
+  const Frame hook{.function = "hook", .file = "/home/me/train.py", .line = 40, .language = Language::Python};
+  std::string out;
+  append_stack(out, {kernel, forward}, {});
+  EXPECT_EQ(out, R"(      #0 at::native::mul() (libtorch_cuda.so+0x30)
+      Python, where the forward operation was called:
+      #0 loss /home/me/train.py:12
+)");
+  out.clear();
+  append_stack(out, {kernel, hook, forward}, {});
+  EXPECT_EQ(out, R"(      #0 at::native::mul() (libtorch_cuda.so+0x30)
+      Python:
+      #0 hook /home/me/train.py:40
+      Python, where the forward operation was called:
+      #0 loss /home/me/train.py:12
+)");
+  Finding f = sample_race();
+  f.accesses[0].stack = {kernel, forward};
+  EXPECT_EQ(place(f, {}), "/home/me/train.py:12 in loss");
+}
+
 TEST(Text, LatentNamesItsRule) {
   Finding f = sample_race();
   f.severity = Severity::Latent;

@@ -90,7 +90,13 @@ def _frames(stack, most=12):
     """Python's lines where there are any, else the program's own."""
     python = [frame for frame in stack if frame["language"] == "python" and not frame["library"]]
     own = python or [frame for frame in stack if not frame["library"]]
-    return [f"      {frame['function'] or '?'} {frame['file'] or frame['module']}:{frame['line']}" for frame in own[:most]]
+    lines, forward = [], False
+    for frame in own[:most]:
+        if frame["forward"] and not forward:
+            lines.append("      where the forward operation was called:")
+        forward = frame["forward"]
+        lines.append(f"      {frame['function'] or '?'} {frame['file'] or frame['module']}:{frame['line']}")
+    return lines
 
 
 def _answer(path, timeout):

@@ -189,6 +189,22 @@ def gradients_copied_in_hooks():
     return bucket, 3
 
 
+def gradient_that_comes_late():
+    """The gradient that a backward pass starts from is written on a side stream. What reads it runs in a thread of the
+    engine's, and the report names the forward operation."""
+    main, side = torch.cuda.current_stream(), torch.cuda.Stream()
+    weight, gradient = torch.nn.Parameter(matrix(1)), matrix(0)
+    for _ in range(ROUNDS):
+        product = weight * 3  # site: product
+        side.wait_stream(main)
+        with torch.cuda.stream(side):
+            gradient.fill_(1)  # site: late-gradient
+        order(side, main)
+        weight.grad = None
+        product.backward(gradient)
+    return weight.grad, 3
+
+
 def average_of_moving_weights():
     """A running average of the weights is computed beside the step that changes them."""
     main, side = torch.cuda.current_stream(), torch.cuda.Stream()
@@ -241,4 +257,4 @@ def cache_line_written_beside_the_reader():
 
 run(event_recorded_too_early, another_stream_waits, waits_the_wrong_way_round, waits_before_the_work, chain_with_a_gap,
     two_slots_refilled_too_early, event_recorded_again, result_by_out, prefetcher_without_wait, gradients_copied_in_hooks,
-    average_of_moving_weights, result_of_a_thread, cache_line_written_beside_the_reader)
+    gradient_that_comes_late, average_of_moving_weights, result_of_a_thread, cache_line_written_beside_the_reader)

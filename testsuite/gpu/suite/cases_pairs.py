@@ -55,6 +55,7 @@ CASES = [
     *orders("result_by_out", "out-write", "out-read"),
     *orders("prefetcher_without_wait", "prefetch", "batch-read"),
     *orders("gradients_copied_in_hooks", "bucket-copy"),  # the backward pass writes the gradient in a thread of its own
+    *orders("gradient_that_comes_late", "late-gradient", "product"),  # of which the backward pass reads the gradient
     *orders("average_of_moving_weights", "average-read", "weight-step"),
     *orders("result_of_a_thread", "thread-write", "thread-read"),
     *orders("cache_line_written_beside_the_reader", "cache-read", "row-write"),

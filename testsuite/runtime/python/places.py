@@ -3,7 +3,7 @@ r"""Every way in which a call can come from Python: each is a race of its own, a
 
 RUN: rm -f %t.truth
 RUN: env TRUTH=%t.truth STREAMSAN_OPTIONS=max_reports=1,footprints=inferred,json=%t.json %racy %interpreter %s > %t.text 2>&1
-RUN: %truth %t.json %t.truth cuMemcpyDtoDAsync_v2 22
+RUN: %truth %t.json %t.truth cuMemcpyDtoDAsync_v2 23
 RUN: env PYTHONOPTIMIZE=2 %silent %interpreter %s --fixed
 """
 import ctypes
@@ -134,6 +134,20 @@ def from_thread(place):
         place()
 
     thread = threading.Thread(target=body)
+    thread.start()
+    thread.join()
+
+
+def begun_elsewhere(place):
+    """A generator that another thread goes on with."""
+    def body():
+        yield 1
+        cuda.use()
+        place()
+
+    steps = body()
+    next(steps)
+    thread = threading.Thread(target=lambda: list(steps))
     thread.start()
     thread.join()
 
@@ -337,6 +351,7 @@ spread(Place())
 after_an_error(Place())
 from_c(Place())
 from_thread(Place())
+begun_elsewhere(Place())
 far_apart(Place())
 (lambda place: place())(Place())
 [place() for place in [Place()]]

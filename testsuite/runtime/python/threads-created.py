@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-r"""Where the threads of a Python program were started: by threading.Thread, or by a pool's submit().
+r"""Where the threads of a Python program were started: by threading.Thread, or by a pool's submit(). From 3.14 on Python
+tells their names to the system.
 
 RUN: %racy %interpreter %s 2>&1 | %report
 RUN: %racy %interpreter %s --pool 2>&1 | %report --check-prefix=POOL
 RUN: %silent %interpreter %s --fixed
 
 CHECK: ERROR: streamsan: write-after-write race
-CHECK: Write by {{.*}}, host thread 2{{$}}
+CHECK: Write by {{.*}}, host thread 2{{( "Thread-1 .*")?$}}
 CHECK: Previous write by {{.*}}, host thread 1 (main){{$}}
-CHECK: {{^}}    host thread 2 created by {{(Thread\.)?}}start(){{$}}
+CHECK: {{^}}    host thread 2{{( "Thread-1 .*")?}} created by {{(Thread\.)?}}start(){{$}}
 CHECK-NEXT: Python:
 CHECK-NEXT: #0 main {{.*}}[[THREAD]]
-POOL: {{^}}    host thread 2 created by {{(ThreadPoolExecutor\.)?}}submit(){{$}}
+POOL: {{^}}    host thread 2{{( "ThreadPoolExec.*")?}} created by {{(ThreadPoolExecutor\.)?}}submit(){{$}}
 POOL-NEXT: Python:
 POOL-NEXT: #0 main {{.*}}[[POOL]]
 """
