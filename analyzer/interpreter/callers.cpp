@@ -19,7 +19,7 @@
 // its caller.
 //
 // ARGUMENTS are what most callers would give: memory of its own for each pointer, a stream of the caller's, numbers that
-// say how much are 64, those that say which are 0, containers have four elements, structs are filled in field by field.
+// say how much are 64, those that say which are 0, containers have 64 elements, structs are filled in field by field.
 // A type that no argument can be made for (a template's, an abstract class without a known heir) leaves its function
 // without a caller.
 #include "analyzer/interpreter/callers.h"
@@ -45,7 +45,6 @@ namespace {
 
 using clang::QualType;
 
-constexpr int kElements = 4;
 constexpr const char* kHowMany = "64";
 constexpr int kRounds = 5;  ///< rings of up to four slots come round
 constexpr const char* kDeclarations =
@@ -244,7 +243,8 @@ class Writer {
     if (function.isVariadic()) return std::nullopt;
     for (const clang::ParmVarDecl* parameter : function.parameters()) {
       const QualType type = parameter->getType();
-      const auto name = variable(type.getNonReferenceType().getUnqualifiedType(), parameter->getName(), 0);
+      const QualType of = type.getNonReferenceType().getUnqualifiedType();
+      const auto name = type->isReferenceType() ? shared(of, parameter->getName(), 0) : variable(of, parameter->getName(), 0);
       if (!name) return std::nullopt;
       if (!list.empty()) list += ", ";
       list += type->isLValueReferenceType()
@@ -274,12 +274,18 @@ class Writer {
     if (type->isRealFloatingType()) return made(type, "1");
     const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
     if (record == nullptr || !record->hasDefinition()) return std::nullopt;
-    // One context, one pool: arguments that refer to the same type refer to one object.
-    if (const auto known = objects_.find(record->getDefinition()); known != objects_.end()) return known->second;
-    const auto made = object(type, *record->getDefinition(), depth);
-    if (made && !record->isInStdNamespace() && !symbols_.in_system_header(*record))
-      objects_[record->getDefinition()] = *made;
-    return made;
+    return object(type, *record->getDefinition(), depth);
+  }
+
+  /// As variable(); but what refers to one class of the program's refers to one object: one context, one pool.
+  std::optional<std::string> shared(QualType type, llvm::StringRef called, int depth) {
+    const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
+    if (record == nullptr || symbols_.in_system_header(*record)) return variable(type, called, depth);
+    const auto known = objects_.find(record->getCanonicalDecl());
+    if (known != objects_.end()) return known->second;
+    const auto one = variable(type, called, depth);
+    if (one) objects_[record->getCanonicalDecl()] = *one;
+    return one;
   }
 
   [[nodiscard]] const char* number(llvm::StringRef called, int depth) const {
@@ -302,7 +308,7 @@ class Writer {
     if (pointee.isConstQualified() && context_.hasSameUnqualifiedType(pointee, context_.CharTy))
       return made(type, "\"text\"");
     if (is_object(type)) {
-      const auto one = variable(pointee.getUnqualifiedType(), "", depth + 1);
+      const auto one = shared(pointee.getUnqualifiedType(), "", depth + 1);
       return one ? std::optional(made(type, "&" + *one)) : std::nullopt;
     }
     if (pointee->isPointerType()) return pointers(type, depth);
@@ -388,7 +394,8 @@ class Writer {
       bool whole = true;
       for (const clang::ParmVarDecl* parameter : constructor->parameters()) {
         const QualType own = parameter->getType().getNonReferenceType().getUnqualifiedType();
-        const auto one = variable(own, parameter->getName(), depth + 1);
+        const auto one = parameter->getType()->isReferenceType() ? shared(own, parameter->getName(), depth + 1)
+                                                                 : variable(own, parameter->getName(), depth + 1);
         whole = whole && one.has_value();
         if (!whole) break;
         list += (list.empty() ? "" : ", ") + (parameter->getType()->isLValueReferenceType()
@@ -427,11 +434,18 @@ class Writer {
       return name;
     }
     line(spelling + " " + name + ";");
-    for (int i = 0; i < kElements; ++i) {
+    // As many as numbers say: a loop that counts to one of those stays inside.
+    const std::string counter = "i" + name;
+    line("for (unsigned long " + counter + " = 0; " + counter + " < " + kHowMany + "; ++" + counter + ") {");
+    std::string element;
+    if (symbols_.kind(of) == ir::TypeKind::Stream && of->isPointerType()) {
+      element = made(of, std::string(kGivenStream) + "(" + counter + ")");
+    } else {
       const auto one = variable(of, "", depth + 1);
       if (!one) return std::nullopt;
-      line(name + ".push_back(static_cast<" + spelled(of) + "&&>(" + *one + "));");
+      element = *one;
     }
+    line(name + ".push_back(static_cast<" + spelled(of) + "&&>(" + element + ")); }");
     return name;
   }
 

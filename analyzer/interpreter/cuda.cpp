@@ -223,6 +223,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
         side = shadowed(machine, side) + argument(model.offset_argument);
       }
       if (!sides_are_right(machine, model, arguments, dst, src)) return Outcome::Done;
+      if (!fits(machine, dst, bytes) || !fits(machine, src, bytes)) return Outcome::Done;
       // What the host can see of it.
       if (bytes <= Memory::kMostAtOnce && machine.memory().contains(dst, bytes) &&
           machine.memory().contains(src, bytes)) {
@@ -261,6 +262,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
     case EffectKind::Fill: {
       const Word dst = argument(effect.dst), bytes = argument(effect.bytes) * effect.unit;
       if (bytes > Memory::kMostSize) return Outcome::Stop;
+      if (!fits(machine, dst, bytes)) return Outcome::Done;
       enqueue(handle, call, [this, dst, bytes, form](ordering::Call here, ordering::StreamId stream) {
         model_.fill(here, stream, linear(dst, bytes), form);
         finish();
@@ -271,6 +273,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       const Word size = std::max<Word>(argument(effect.bytes), 1), at = machine.memory().device(size);
       if (at == 0) return Outcome::Stop;
       put(machine, argument(effect.object), at);
+      device_blocks_[at] = at + size;
       model_.allocate(call, {at, at + size}, MemoryKind::Device, context);
       return Outcome::Done;
     }
@@ -298,6 +301,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       const Word size = std::max<Word>(argument(effect.bytes), 1), at = machine.memory().device(size);
       if (at == 0) return Outcome::Stop;
       put(machine, argument(effect.object), at);
+      device_blocks_[at] = at + size;
       enqueue(handle, call, [this, at, size](ordering::Call here, ordering::StreamId stream) {
         model_.allocate_async(here, stream, {at, at + size});
       });

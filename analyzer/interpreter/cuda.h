@@ -59,7 +59,10 @@ class Cuda {
 
   // What a made-up caller gives (callers.h).
   /// Blocks of the caller's that are the host's, counted from 0; the others are the device's.
-  void keep_in_host(const std::set<std::size_t>& blocks) { host_blocks_ = blocks; }
+  void keep_in_host(const std::set<std::size_t>& blocks) {
+    host_blocks_ = blocks;
+    made_up_ = true;
+  }
   /// The number of the block that an address of the device's lies in; nullopt: in none that was given.
   [[nodiscard]] std::optional<std::size_t> given_block(Word address) const;
   [[nodiscard]] bool is_given(ordering::StreamId stream) const;
@@ -105,6 +108,8 @@ class Cuda {
   Word give_stream(Machine& machine, const Arguments& arguments);
   Word give_event(Machine& machine, const Arguments& arguments);
   Word call_back(Machine& machine, const Arguments& arguments);
+  /// False: numbers that were made up do not fit each other, the bytes end behind their block; the machine has stopped.
+  bool fits(Machine& machine, Word address, Word bytes);
   /// False: one side of a copy is the host's and was given as the device's; the machine has stopped.
   bool sides_are_right(Machine& machine, const Model& model, const Arguments& arguments, Word dst, Word src);
   void launch_plain(Machine& machine, const Arguments& arguments);
@@ -144,6 +149,8 @@ class Cuda {
   std::map<Word, std::vector<Captured>> graphs_;
   std::map<Word, Word> capturing_;  ///< stream -> graph
   std::map<Word, Word> capture_events_;
+  bool made_up_ = false;
+  std::map<Word, Word> device_blocks_;  ///< of the program's, begin -> end
   std::set<std::size_t> host_blocks_;
   std::vector<ordering::Range> given_blocks_;
   std::map<Word, Word> given_streams_;              ///< handle, by number

@@ -80,6 +80,16 @@ bool Cuda::is_given(ordering::StreamId stream) const {
   return false;
 }
 
+bool Cuda::fits(Machine& machine, Word address, Word bytes) {
+  if (!made_up_) return true;
+  auto block = device_blocks_.upper_bound(address);
+  if (block == device_blocks_.begin()) return true;
+  --block;
+  if (address >= block->second || bytes <= block->second - address) return true;
+  machine.stop("a copy that is longer than its memory");
+  return false;
+}
+
 bool Cuda::sides_are_right(Machine& machine, const Model& model, const Arguments& arguments, Word dst, Word src) {
   constexpr Word kHostToHost = 0, kHostToDevice = 1, kDeviceToHost = 2;
   Word direction = kHostToHost + 3;

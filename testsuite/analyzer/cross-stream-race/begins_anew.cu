@@ -56,7 +56,7 @@ void archive_often(const float* const* rows, int count, size_t width, size_t roo
   cudaStreamCreateWithFlags(&out, cudaStreamNonBlocking);
   cudaEventCreateWithFlags(&filled, cudaEventDisableTiming);
   cudaMalloc(&page, room * sizeof(float));
-  size_t at = 0;
+  size_t at = room;
   for (int i = 0; i < count; ++i) {
     cudaEventRecord(filled, in);
     cudaStreamWaitEvent(out, filled, 0);
