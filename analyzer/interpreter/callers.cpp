@@ -20,59 +20,32 @@
 //
 // ARGUMENTS are what most callers would give: memory of its own for each pointer, a stream of the caller's, numbers that
 // say how much are 64, those that say which are 0, containers have 64 elements, structs are filled in field by field.
-// A type that no argument can be made for (a template's, an abstract class without a known heir) leaves its function
+// All
+// are given in several ways (Way), and only what shows in each of them counts. A type that no argument can be made for (a template's, an abstract class without a known heir) leaves its function
 // without a caller.
 #include "analyzer/interpreter/callers.h"
 
 #include <algorithm>
-#include <array>
-#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
 
+#include "analyzer/interpreter/caller_text.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
-#include "clang/AST/QualTypeNames.h"
 #include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/Basic/SourceManager.h"
-#include "llvm/ADT/StringExtras.h"
 
 namespace streamsan::analyzer {
 namespace {
 
 using clang::QualType;
 
-constexpr const char* kHowMany = "64";
-constexpr int kRounds = 5;  ///< rings of up to four slots come round
 constexpr const char* kDeclarations =
-    "extern \"C\" { void* streamsan_given_memory(unsigned long); void* streamsan_given_stream(unsigned long); "
-    "void* streamsan_given_event(); void* streamsan_called_back(); }";
-
-/// "max", "batch", "size" of maxBatch_size.
-std::vector<std::string> words_of(llvm::StringRef name) {
-  std::vector<std::string> result(1);
-  for (const char c : name) {
-    if (c == '_' || (llvm::isUpper(c) && !result.back().empty())) result.emplace_back();
-    if (c != '_') result.back() += llvm::toLower(c);
-  }
-  return result;
-}
-
-/// Does a number that is called so say which one, and not how much?
-bool says_which(llvm::StringRef name) {
-  static constexpr std::array kHowMuch = {"size", "bytes", "count", "num", "len", "length", "n"};
-  static constexpr std::array kWhich = {"device", "dev",   "idx",  "index",  "slot",  "rank",  "layer", "lane", "which",
-                                        "i",      "stage", "head", "offset", "begin", "first", "flag",  "id",   "gpu"};
-  const std::vector<std::string> words = words_of(name);
-  const auto has_one_of = [&](const auto& list) {
-    return std::ranges::any_of(words,
-                               [&](const std::string& word) { return std::ranges::find(list, word) != list.end(); });
-  };
-  return has_one_of(kWhich) && !has_one_of(kHowMuch);
-}
+    "extern \"C\" { void* streamsan_given_memory(unsigned long, unsigned long); void* streamsan_given_stream(unsigned "
+    "long); void* streamsan_given_event(); void* streamsan_called_back(); }";
 
 /// Functions that the main file calls, and classes of which it makes objects or calls methods.
 class Uses : public clang::RecursiveASTVisitor<Uses> {
@@ -156,331 +129,6 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
   const clang::FunctionDecl* inside_ = nullptr;
 };
 
-/// How arguments are given.
-struct Way {
-  bool flags = false;   ///< the value of a bool
-  bool pieces = false;  ///< an object gets smaller numbers for its life than its methods do later: what works in pieces
-                        ///< has several
-};
-
-/// The text of one caller.
-class Writer {
- public:
-  Writer(Symbols& symbols, Way way) : symbols_(symbols), context_(symbols.context()), way_(way) {}
-
-  std::optional<Caller> call(const clang::FunctionDecl& function) {
-    const auto arguments = given(function);
-    if (!arguments) return std::nullopt;
-    line("(void)" + qualified(function) + "(" + *arguments + ");", {Caller::Line::Call, &function});
-    return finish();
-  }
-
-  /// `constructor`: nullptr: the implicit one.
-  std::optional<Caller> live(const clang::CXXRecordDecl& record, const clang::CXXConstructorDecl* constructor) {
-    result_.record = &record;
-    const std::string type = spelled(context_.getCanonicalTagType(&record));
-    fixed_ = way_.pieces;
-    const auto arguments = constructor == nullptr ? std::optional<std::string>("") : given(*constructor);
-    fixed_ = false;
-    if (!arguments) return std::nullopt;
-    line(type + "& object = *new " + type + "(" + *arguments + ");", {Caller::Line::Construct, nullptr});
-    bool any = false;
-    for (const clang::CXXMethodDecl* method : record.methods()) {
-      if (!is_method(*method)) continue;
-      for (int round = 0; round < kRounds; ++round) {
-        const auto own = given(*method);
-        if (!own) break;
-        any = true;
-        line("(void)object." + method->getNameAsString() + "(" + *own + ");", {Caller::Line::Call, method});
-      }
-    }
-    if (!any) return std::nullopt;
-    line("delete &object;", {Caller::Line::Destroy, nullptr});
-    return finish();
-  }
-
- private:
-  static bool is_method(const clang::CXXMethodDecl& method) {
-    return method.getAccess() == clang::AS_public && !method.isStatic() && !method.isDeleted() &&
-           !method.isImplicit() &&
-           !llvm::isa<clang::CXXConstructorDecl, clang::CXXDestructorDecl, clang::CXXConversionDecl>(method) &&
-           !method.isOverloadedOperator() && method.isDefined() && !method.isConsteval();
-  }
-
-  void line(const std::string& text, Caller::Made made = {}) {
-    text_ += text + "\n";
-    result_.lines.push_back(made);
-  }
-
-  Caller finish() {
-    result_.text = std::move(text_);
-    return std::move(result_);
-  }
-
-  std::string spelled(QualType type) const {
-    clang::PrintingPolicy policy = context_.getPrintingPolicy();
-    policy.SuppressUnwrittenScope = true;
-    policy.SuppressTagKeyword = true;
-    return clang::TypeName::getFullyQualifiedName(type.getCanonicalType(), context_, policy, true);
-  }
-
-  static std::string qualified(const clang::FunctionDecl& function) {
-    std::string result;
-    for (const clang::DeclContext* at = function.getDeclContext(); at != nullptr; at = at->getParent())
-      if (const auto* space = llvm::dyn_cast<clang::NamespaceDecl>(at);
-          space != nullptr && !space->isAnonymousNamespace() && !space->isInline())
-        result = space->getNameAsString() + "::" + result;
-      else if (const auto* record = llvm::dyn_cast<clang::RecordDecl>(at))
-        result = record->getNameAsString() + "::" + result;
-    return "::" + result + function.getNameAsString();
-  }
-
-  /// The arguments of a call, after the lines that make them.
-  std::optional<std::string> given(const clang::FunctionDecl& function) {
-    streams_ = 0;
-    objects_.clear();
-    std::string list;
-    if (function.isVariadic()) return std::nullopt;
-    for (const clang::ParmVarDecl* parameter : function.parameters()) {
-      const QualType type = parameter->getType();
-      const QualType of = type.getNonReferenceType().getUnqualifiedType();
-      const auto name = type->isReferenceType() ? shared(of, parameter->getName(), 0) : variable(of, parameter->getName(), 0);
-      if (!name) return std::nullopt;
-      if (!list.empty()) list += ", ";
-      list += type->isLValueReferenceType()
-                  ? *name
-                  : "static_cast<" + spelled(type.getNonReferenceType().getUnqualifiedType()) + "&&>(" + *name + ")";
-    }
-    return list;
-  }
-
-  std::string fresh() { return "a" + std::to_string(++variables_); }
-
-  std::string made(QualType type, const std::string& value) {
-    const std::string name = fresh();
-    line(spelled(type) + " " + name + " = (" + spelled(type) + ")" + value + ";");
-    return name;
-  }
-
-  /// A variable of the type with a value in it: its name. nullopt: none can be made.
-  std::optional<std::string> variable(QualType type, llvm::StringRef called, int depth) {
-    constexpr int kDeepest = 4;
-    if (depth > kDeepest) return std::nullopt;
-    type = type.getCanonicalType().getUnqualifiedType();
-    if (type->isPointerType()) return pointer(type, depth);
-    if (type->isBooleanType()) return made(type, way_.flags ? "true" : "false");
-    if (type->isEnumeralType()) return made(type, "0");
-    if (type->isIntegerType()) return made(type, number(called, depth));
-    if (type->isRealFloatingType()) return made(type, "1");
-    const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
-    if (record == nullptr || !record->hasDefinition()) return std::nullopt;
-    return object(type, *record->getDefinition(), depth);
-  }
-
-  /// As variable(); but what refers to one class of the program's refers to one object: one context, one pool.
-  std::optional<std::string> shared(QualType type, llvm::StringRef called, int depth) {
-    const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
-    if (record == nullptr || symbols_.in_system_header(*record)) return variable(type, called, depth);
-    const auto known = objects_.find(record->getCanonicalDecl());
-    if (known != objects_.end()) return known->second;
-    const auto one = variable(type, called, depth);
-    if (one) objects_[record->getCanonicalDecl()] = *one;
-    return one;
-  }
-
-  [[nodiscard]] const char* number(llvm::StringRef called, int depth) const {
-    if (says_which(called)) return "0";
-    if (called.contains_insensitive("pitch") || called.contains_insensitive("stride")) return "4096";
-    return fixed_ || (depth > 0 && way_.pieces) ? "16" : kHowMany;
-  }
-
-  std::optional<std::string> pointer(QualType type, int depth) {
-    const QualType pointee = type->getPointeeType();
-    switch (symbols_.kind(type)) {
-      case ir::TypeKind::Stream:
-        return made(type, std::string(kGivenStream) + "(" + std::to_string(depth == 0 ? streams_++ : 0) + ")");
-      case ir::TypeKind::Event:
-        return made(type, std::string(kGivenEvent) + "()");
-      default:
-        break;
-    }
-    if (pointee->isFunctionType()) return std::nullopt;
-    if (pointee.isConstQualified() && context_.hasSameUnqualifiedType(pointee, context_.CharTy))
-      return made(type, "\"text\"");
-    if (is_object(type)) {
-      const auto one = shared(pointee.getUnqualifiedType(), "", depth + 1);
-      return one ? std::optional(made(type, "&" + *one)) : std::nullopt;
-    }
-    if (pointee->isPointerType()) return pointers(type, depth);
-    return made(type, std::string(kGivenMemory) + "(1UL << 20)");
-  }
-
-  /// An array of as many as numbers say.
-  std::optional<std::string> pointers(QualType type, int depth) {
-    const QualType element = type->getPointeeType().getUnqualifiedType();
-    const std::string name = fresh(), spelling = spelled(element);
-    if (const ir::TypeKind kind = symbols_.kind(element); kind == ir::TypeKind::Pointer && !is_object(element)) {
-      line(spelling + " " + name + "[" + kHowMany + "]; for (" + spelling + "& each : " + name + ") each = (" +
-           spelling + ")" + kGivenMemory + "(1UL << 20);");
-    } else if (kind == ir::TypeKind::Stream || kind == ir::TypeKind::Event) {
-      line(spelling + " " + name + "[" + kHowMany + "]; unsigned long n" + name + " = 0; for (" + spelling +
-           "& each : " + name + ") each = (" + spelling + ")" +
-           (kind == ir::TypeKind::Stream ? std::string(kGivenStream) + "(n" + name + "++)"
-                                         : kGivenEvent + std::string("()")) +
-           ";");
-    } else {
-      const auto one = variable(element, "", depth + 1);
-      if (!one) return std::nullopt;
-      line(spelling + " " + name + "[" + kHowMany + "]; for (" + spelling + "& each : " + name + ") each = " + *one +
-           ";");
-    }
-    return made(type, name);
-  }
-
-  /// Does it point to an object that is made, and not to bytes?
-  bool is_object(QualType pointer) {
-    const clang::CXXRecordDecl* record = pointer->getPointeeType()->getAsCXXRecordDecl();
-    return record != nullptr && record->hasDefinition() && !is_plain(*record->getDefinition());
-  }
-
-  /// Its bytes are all there is to it.
-  bool is_plain(const clang::CXXRecordDecl& record) {
-    return record.isTriviallyCopyable() && std::ranges::none_of(record.fields(), [&](const clang::FieldDecl* field) {
-             return field->getType()->isPointerType() || field->getType()->isRecordType();
-           });
-  }
-
-  std::optional<std::string> object(QualType type, const clang::CXXRecordDecl& record, int depth) {
-    const std::string name = fresh();
-    const std::string class_name = record.getQualifiedNameAsString();
-    const auto* instance = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(&record);
-    const auto argument = [&]() -> QualType {
-      if (instance == nullptr || instance->getTemplateArgs().size() == 0) return {};
-      const clang::TemplateArgument& first = instance->getTemplateArgs()[0];
-      return first.getKind() == clang::TemplateArgument::Type ? first.getAsType() : QualType();
-    };
-    const std::string spelling = spelled(type);
-    if (record.isInStdNamespace() && instance != nullptr && !argument().isNull()) {
-      const QualType of = argument();
-      if (class_name.ends_with("::vector")) return sequence(spelling, name, of, depth);
-      if (class_name.ends_with("::unique_ptr") || class_name.ends_with("::shared_ptr")) {
-        const auto one = of->isRecordType() ? variable(of, "", depth + 1) : std::nullopt;
-        if (!one) return std::nullopt;
-        line(spelling + " " + name + "(new " + spelled(of) + "(static_cast<" + spelled(of) + "&&>(" + *one + ")));");
-        return name;
-      }
-      if (class_name.ends_with("::basic_string")) {
-        line(spelling + " " + name + "(8, 'x');");
-        return name;
-      }
-      if (const auto* signature = of->getAs<clang::FunctionProtoType>(); signature != nullptr) {
-        line(spelling + " " + name + "(" + callback(*signature) + ");");
-        return name;
-      }
-    }
-    if (record.isLambda() || record.isAbstract() || record.isUnion()) return std::nullopt;
-    if (record.isAggregate()) {
-      line(spelling + " " + name + "{};");
-      if (!symbols_.in_system_header(record)) return fill(name, record, depth) ? std::optional(name) : std::nullopt;
-      return name;
-    }
-    if (symbols_.in_system_header(record) && record.hasDefaultConstructor()) {
-      line(spelling + " " + name + "{};");
-      return name;
-    }
-    for (const clang::CXXConstructorDecl* constructor : record.ctors()) {
-      if (!is_constructor(*constructor)) continue;
-      std::string list;
-      bool whole = true;
-      for (const clang::ParmVarDecl* parameter : constructor->parameters()) {
-        const QualType own = parameter->getType().getNonReferenceType().getUnqualifiedType();
-        const auto one = parameter->getType()->isReferenceType() ? shared(own, parameter->getName(), depth + 1)
-                                                                 : variable(own, parameter->getName(), depth + 1);
-        whole = whole && one.has_value();
-        if (!whole) break;
-        list += (list.empty() ? "" : ", ") + (parameter->getType()->isLValueReferenceType()
-                                                  ? *one
-                                                  : "static_cast<" + spelled(own) + "&&>(" + *one + ")");
-      }
-      if (!whole) continue;
-      line(spelling + " " + name + (list.empty() ? "{}" : "(" + list + ")") + ";");
-      return name;
-    }
-    if (record.hasDefaultConstructor() && !record.hasUserDeclaredConstructor()) {
-      line(spelling + " " + name + "{};");
-      return name;
-    }
-    return std::nullopt;
-  }
-
-  /// A lambda, which writes what it is given pointers to.
-  std::string callback(const clang::FunctionProtoType& signature) const {
-    std::string list, body = std::string(kCalledBack) + "(); ";
-    for (const QualType parameter : signature.param_types()) {
-      const std::string own = "p" + std::to_string(list.size());
-      list += (list.empty() ? "" : ", ") + spelled(parameter) + " " + own;
-      const QualType pointee = parameter->isPointerType() ? parameter->getPointeeType() : QualType();
-      if (!pointee.isNull() && pointee->isArithmeticType() && !pointee.isConstQualified())
-        body += "*" + own + " = " + spelled(pointee) + "(); ";
-    }
-    const QualType back = signature.getReturnType();
-    return "[](" + list + ") -> " + spelled(back) + " { " + body + "return " +
-           (back->isVoidType() ? "" : spelled(back) + "()") + "; }";
-  }
-
-  std::optional<std::string> sequence(const std::string& spelling, const std::string& name, QualType of, int depth) {
-    if (of->isArithmeticType()) {
-      line(spelling + " " + name + "(64);");
-      return name;
-    }
-    line(spelling + " " + name + ";");
-    // As many as numbers say: a loop that counts to one of those stays inside.
-    const std::string counter = "i" + name;
-    line("for (unsigned long " + counter + " = 0; " + counter + " < " + kHowMany + "; ++" + counter + ") {");
-    std::string element;
-    if (symbols_.kind(of) == ir::TypeKind::Stream && of->isPointerType()) {
-      element = made(of, std::string(kGivenStream) + "(" + counter + ")");
-    } else {
-      const auto one = variable(of, "", depth + 1);
-      if (!one) return std::nullopt;
-      element = *one;
-    }
-    line(name + ".push_back(static_cast<" + spelled(of) + "&&>(" + element + ")); }");
-    return name;
-  }
-
-  /// Fields that say nothing of themselves.
-  bool fill(const std::string& name, const clang::CXXRecordDecl& record, int depth) {
-    for (const clang::FieldDecl* field : record.fields()) {
-      if (field->getAccess() != clang::AS_public && field->getAccess() != clang::AS_none) continue;
-      const QualType type = field->getType();
-      if (field->hasInClassInitializer() && !type->isPointerType()) continue;
-      if (type->isReferenceType()) return false;
-      if (type.isConstQualified() || type->isArrayType() || field->getName().empty()) continue;
-      const auto one = variable(type, field->getName(), depth + 1);
-      if (one) line(name + "." + field->getNameAsString() + " = static_cast<" + spelled(type) + "&&>(" + *one + ");");
-    }
-    return true;
-  }
-
- public:
-  static bool is_constructor(const clang::CXXConstructorDecl& constructor) {
-    return constructor.getAccess() == clang::AS_public && !constructor.isDeleted() &&
-           !constructor.isCopyOrMoveConstructor() && !constructor.isImplicit();
-  }
-
- private:
-  Symbols& symbols_;
-  clang::ASTContext& context_;
-  Way way_;
-  bool fixed_ = false;  ///< numbers are small ones
-  int variables_ = 0;
-  int streams_ = 0;
-  std::map<const clang::CXXRecordDecl*, std::string> objects_;  ///< of the program's classes, in this call
-  std::string text_;
-  Caller result_;
-};
-
 /// Functions and classes of the main file, in the order in which they stand there.
 class Candidates : public clang::RecursiveASTVisitor<Candidates> {
  public:
@@ -522,7 +170,7 @@ class Candidates : public clang::RecursiveASTVisitor<Candidates> {
 }  // namespace
 
 std::vector<Caller> callers(Symbols& symbols) {
-  constexpr std::size_t kMost = 60;
+  constexpr std::size_t kMost = 120;
   clang::ASTContext& context = symbols.context();
   Uses uses(context.getSourceManager());
   uses.TraverseDecl(context.getTranslationUnitDecl());
@@ -531,21 +179,23 @@ std::vector<Caller> callers(Symbols& symbols) {
   std::vector<Caller> result;
   // In all ways that differ. False: no arguments can be made.
   std::size_t group = 0;
-  const auto add = [&](auto write) {
+  const auto add = [&](const auto& write) {
     std::set<std::string> texts;
     for (const bool pieces : {false, true}) {
       ++group;
-      for (const bool flags : {false, true}) {
-        Writer writer(symbols, {.flags = flags, .pieces = pieces});
-        std::optional<Caller> caller = write(writer);
-        if (!caller) return false;
-        if (result.size() >= kMost || !texts.insert(caller->text).second) continue;
-        caller->name = "streamsan_caller_" + std::to_string(result.size());
-        caller->text =
-            std::string(kDeclarations) + " extern \"C\" void " + caller->name + "() {\n" + caller->text + "}\n";
-        caller->lines.insert(caller->lines.begin(), Caller::Made{});
-        caller->group = group;
-        result.push_back(std::move(*caller));
+      if (result.size() >= kMost) return true;
+      for (const bool alike : {true, false}) {
+        for (const bool flags : {false, true}) {
+          std::optional<Caller> caller = write(Way{.flags = flags, .alike = alike, .pieces = pieces});
+          if (!caller) return false;
+          if (!texts.insert(caller->text).second) continue;
+          caller->name = "streamsan_caller_" + std::to_string(result.size());
+          caller->text =
+              std::string(kDeclarations) + " extern \"C\" void " + caller->name + "() {\n" + caller->text + "}\n";
+          caller->lines.insert(caller->lines.begin(), Caller::Made{});
+          caller->group = group;
+          result.push_back(std::move(*caller));
+        }
       }
     }
     return true;
@@ -554,13 +204,14 @@ std::vector<Caller> callers(Symbols& symbols) {
     if (uses.used.contains(record->getCanonicalDecl())) continue;
     std::vector<const clang::CXXConstructorDecl*> constructors;
     std::ranges::copy_if(record->ctors(), std::back_inserter(constructors),
-                         [](const clang::CXXConstructorDecl* each) { return Writer::is_constructor(*each); });
+                         [](const clang::CXXConstructorDecl* each) { return is_public_constructor(*each); });
     if (!record->hasUserDeclaredConstructor()) constructors.push_back(nullptr);
     for (const clang::CXXConstructorDecl* constructor : constructors)
-      if (add([&](Writer& writer) { return writer.live(*record, constructor); })) break;
+      if (add([&](Way way) { return caller_of(symbols, way, *record, constructor); })) break;
   }
   for (const clang::FunctionDecl* function : candidates.functions)
-    if (!uses.calls.contains(function->getCanonicalDecl())) add([&](Writer& writer) { return writer.call(*function); });
+    if (!uses.calls.contains(function->getCanonicalDecl()))
+      add([&](Way way) { return caller_of(symbols, way, *function); });
   return result;
 }
 

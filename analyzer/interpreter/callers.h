@@ -24,10 +24,10 @@ struct Caller {
     const clang::FunctionDecl* called = nullptr;  ///< of a Call
   };
 
-  std::string name;                              ///< of the function that it is
-  std::string text;                              ///< its definition
-  std::vector<Made> lines;                       ///< of the text, the first one at 0
-  std::size_t group = 0;                         ///< callers that differ only in the flags that they give have one
+  std::string name;         ///< of the function that it is
+  std::string text;         ///< its definition
+  std::vector<Made> lines;  ///< of the text, the first one at 0
+  std::size_t group = 0;    ///< callers of one thing that differ in what counts only if all show it have one
   const clang::CXXRecordDecl* record = nullptr;  ///< of the object whose life it is; nullptr: it calls one function
 };
 
@@ -35,7 +35,8 @@ struct Caller {
 std::vector<Caller> callers(Symbols& symbols);
 
 // What callers call to get their arguments: functions that the interpreter has.
-inline constexpr const char* kGivenMemory = "streamsan_given_memory";  ///< void*(unsigned long bytes)
+inline constexpr const char* kGivenMemory =
+    "streamsan_given_memory";  ///< void*(unsigned long bytes, unsigned long size of a counted integer, or 0)
 inline constexpr const char* kGivenStream = "streamsan_given_stream";  ///< void*(unsigned long number)
 inline constexpr const char* kGivenEvent = "streamsan_given_event";    ///< void*()
 inline constexpr const char* kCalledBack = "streamsan_called_back";    ///< void*(): what a callback does is not known

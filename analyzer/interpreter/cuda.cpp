@@ -198,21 +198,26 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       return Outcome::Done;
     }
     case EffectKind::SyncStream:
+      waits_.push_back(call.site);
       model_.sync_stream(call, stream(handle));
       finish();
       return Outcome::Done;
     case EffectKind::SyncEvent:
+      waits_.push_back(call.site);
       model_.sync_event(call, event(argument(effect.event)));
       finish();
       return Outcome::Done;
     case EffectKind::SyncContext:
+      waits_.push_back(call.site);
       model_.sync_context(call, context);
       finish();
       return Outcome::Done;
     case EffectKind::QueryStream:
+      waits_.push_back(call.site);
       model_.query_stream_succeeded(call, stream(handle));
       return Outcome::Done;
     case EffectKind::QueryEvent:
+      waits_.push_back(call.site);
       model_.query_event_succeeded(call, event(argument(effect.event)));
       return Outcome::Done;
     case EffectKind::Copy: {
@@ -253,6 +258,11 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
                            .rows = height,
                            .slices = 1,
                            .slice_pitch = 0};
+      const auto last = [](const Footprint& part) {
+        return part.rows == 0 ? 0 : part.pitch * (part.rows - 1) + part.width;
+      };
+      if (!sides_are_right(machine, model, arguments, dst, src)) return Outcome::Done;
+      if (!fits(machine, dst, last(to)) || !fits(machine, src, last(from))) return Outcome::Done;
       enqueue(handle, call, [this, to, from, form](ordering::Call here, ordering::StreamId stream) {
         model_.copy(here, stream, to, from, form);
         finish();
@@ -273,7 +283,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       const Word size = std::max<Word>(argument(effect.bytes), 1), at = machine.memory().device(size);
       if (at == 0) return Outcome::Stop;
       put(machine, argument(effect.object), at);
-      device_blocks_[at] = at + size;
+      blocks_[at] = at + size;
       model_.allocate(call, {at, at + size}, MemoryKind::Device, context);
       return Outcome::Done;
     }
@@ -293,6 +303,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       Byte* const at = machine.memory().pinned(size);
       if (at == nullptr) return Outcome::Stop;
       put(machine, argument(effect.object), reinterpret_cast<Word>(at));
+      blocks_[reinterpret_cast<Word>(at)] = reinterpret_cast<Word>(at) + size;
       model_.allocate(call, {reinterpret_cast<Word>(at), reinterpret_cast<Word>(at) + size},
                       effect.kind == EffectKind::AllocHost ? MemoryKind::Pinned : MemoryKind::Managed, context);
       return Outcome::Done;
@@ -301,7 +312,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       const Word size = std::max<Word>(argument(effect.bytes), 1), at = machine.memory().device(size);
       if (at == 0) return Outcome::Stop;
       put(machine, argument(effect.object), at);
-      device_blocks_[at] = at + size;
+      blocks_[at] = at + size;
       enqueue(handle, call, [this, at, size](ordering::Call here, ordering::StreamId stream) {
         model_.allocate_async(here, stream, {at, at + size});
       });

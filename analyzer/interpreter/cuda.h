@@ -63,7 +63,9 @@ class Cuda {
     host_blocks_ = blocks;
     made_up_ = true;
   }
-  /// The number of the block that an address of the device's lies in; nullopt: in none that was given.
+  /// Where the host has waited for the GPU, or asked about it.
+  [[nodiscard]] const std::vector<ordering::SiteId>& waits() const { return waits_; }
+  /// The number of the block that an address lies in; nullopt: in none that was given.
   [[nodiscard]] std::optional<std::size_t> given_block(Word address) const;
   [[nodiscard]] bool is_given(ordering::StreamId stream) const;
 
@@ -150,7 +152,8 @@ class Cuda {
   std::map<Word, Word> capturing_;  ///< stream -> graph
   std::map<Word, Word> capture_events_;
   bool made_up_ = false;
-  std::map<Word, Word> device_blocks_;  ///< of the program's, begin -> end
+  std::vector<ordering::SiteId> waits_;
+  std::map<Word, Word> blocks_;  ///< of memory, begin -> end
   std::set<std::size_t> host_blocks_;
   std::vector<ordering::Range> given_blocks_;
   std::map<Word, Word> given_streams_;              ///< handle, by number

@@ -21,6 +21,14 @@ Word Cuda::give_memory(Machine& machine, const Arguments& arguments) {
   const bool of_host = host_blocks_.contains(number);
   const Word at = of_host ? reinterpret_cast<Word>(machine.memory().pinned(size)) : machine.memory().device(size);
   if (at == 0) return 0;
+  blocks_[at] = at + size;
+  const std::size_t counted = arguments.word(1);
+  constexpr Word kHowMany = 64;
+  for (Word i = 0; of_host && counted != 0 && counted <= sizeof i && (i + 1) * counted <= size; ++i) {
+    const Word value = i % kHowMany;
+    std::memcpy(reinterpret_cast<void*>(at + i * counted), &value, counted);
+    if (i >= kHowMany * kHowMany) break;
+  }
   given_blocks_.push_back({at, at + size});
   model_.allocate(now(machine, ""), given_blocks_.back(),
                   of_host ? ordering::MemoryKind::Pinned : ordering::MemoryKind::Device,
@@ -82,8 +90,8 @@ bool Cuda::is_given(ordering::StreamId stream) const {
 
 bool Cuda::fits(Machine& machine, Word address, Word bytes) {
   if (!made_up_) return true;
-  auto block = device_blocks_.upper_bound(address);
-  if (block == device_blocks_.begin()) return true;
+  auto block = blocks_.upper_bound(address);
+  if (block == blocks_.begin()) return true;
   --block;
   if (address >= block->second || bytes <= block->second - address) return true;
   machine.stop("a copy that is longer than its memory");

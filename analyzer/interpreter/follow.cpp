@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "analyzer/interpreter/callers.h"
 #include "analyzer/interpreter/follower.h"
@@ -44,8 +45,18 @@ class Judgement {
       : caller_(caller),
         function_(function),
         cuda_(cuda),
-        closed_(is_among(options.closed)),
+        closed_(is_among(options.closed) && !gives_objects()),
         exposing_(is_among(options.exposing)) {}
+
+  [[nodiscard]] bool is_closed() const { return closed_; }
+  /// A method waits, or asks: its class is not closed.
+  void somebody_waits() { closed_ = false; }
+  [[nodiscard]] bool waited() const {
+    return std::ranges::any_of(cuda_.waits(), [&](ordering::SiteId site) {
+      const auto at = line(site);
+      return at && caller_.lines[*at].what == Caller::Line::Call;
+    });
+  }
 
   /// Both operations are of one call; or nobody but the class itself can wait for their streams.
   [[nodiscard]] bool counts(const ordering::Hazard& hazard) const {
@@ -82,6 +93,14 @@ class Judgement {
            kind == ordering::StreamKind::PerThread;
   }
 
+  /// What a method returns may wait: a ticket, a future.
+  [[nodiscard]] bool gives_objects() const {
+    return std::ranges::any_of(caller_.record->methods(), [](const clang::CXXMethodDecl* method) {
+      clang::QualType type = method->getReturnType().getNonReferenceType();
+      while (type->isPointerType()) type = type->getPointeeType();
+      return method->getAccess() == clang::AS_public && type->isRecordType() && !method->isOverloadedOperator();
+    });
+  }
   [[nodiscard]] bool is_among(const std::set<std::string>& constructors) const {
     return caller_.record != nullptr &&
            std::ranges::any_of(caller_.record->ctors(), [&](const clang::CXXConstructorDecl* each) {
@@ -101,17 +120,19 @@ std::vector<Hazard> follow_caller(const Caller& caller, const llvm::Function& fu
   constexpr std::uint64_t kMostSteps = 400'000;
   constexpr std::size_t kMostTries = 12;
   std::set<std::size_t> of_host;
+  bool waits = false;
   for (std::size_t tries = 0; tries < kMostTries; ++tries) {
     Followed followed;
     Follower follower(symbols, host, options, followed);
     follower.cuda().keep_in_host(of_host);
-    const Judgement judgement(caller, function, follower.cuda(), options);
+    Judgement judgement(caller, function, follower.cuda(), options);
+    if (waits) judgement.somebody_waits();
     follower.counts = [&](const ordering::Hazard& hazard) { return judgement.counts(hazard); };
     follower.way = caller.record != nullptr
                        ? "an object of '" + caller.record->getNameAsString() +
                              "' was made, and its public methods were called, each several times, in the order "
-                             "in which they stand; that was followed to here"
-                       : "a call with arguments that were made up was followed to here";
+                             "in which they stand (--dump-ir shows how); that was followed to here"
+                       : "a call with arguments that were made up (--dump-ir shows them) was followed to here";
     Machine machine(*host.module(), follower, kMostSteps);
     machine.run(function);
     const auto block = machine.fault() == 0 ? std::nullopt : follower.cuda().given_block(machine.fault());
@@ -121,11 +142,16 @@ std::vector<Hazard> follow_caller(const Caller& caller, const llvm::Function& fu
     }
     follower.end();
     result.steps += machine.steps();
+    if (!waits && judgement.is_closed() && judgement.waited()) {
+      waits = true;
+      continue;
+    }
     for (const std::string& name : followed.unknown)
       if (std::ranges::find(result.unknown, name) == result.unknown.end()) result.unknown.push_back(name);
     result.callers.push_back({caller.text, machine.stopped()});
     return std::move(followed.hazards);
   }
+  result.callers.push_back({caller.text, "no end: which memory is the host's was not found out"});
   return {};
 }
 
@@ -172,7 +198,8 @@ Followed follow_main(clang::ASTContext& context, const Models& models, const Fol
   return result;
 }
 
-/// The declarations of a translation unit, and at the end no others: what looks at them next knows nothing of callers.
+/// The declarations of a translation unit, and at the end no others: what looks at them next knows nothing of callers. What
+/// templates were made into for them stays with its template.
 class OnlyItsOwn {
  public:
   explicit OnlyItsOwn(clang::TranslationUnitDecl& unit) : unit_(unit), own_(unit.decls_begin(), unit.decls_end()) {}
@@ -181,6 +208,7 @@ class OnlyItsOwn {
     for (clang::Decl* each : all)
       if (!own_.contains(each)) unit_.removeDecl(each);
   }
+  void keep_all() { own_.insert(unit_.decls_begin(), unit_.decls_end()); }
   OnlyItsOwn(const OnlyItsOwn&) = delete;
   OnlyItsOwn& operator=(const OnlyItsOwn&) = delete;
 
@@ -194,31 +222,45 @@ Followed follow_callers(clang::ASTContext& context, const Models& models, clang:
   Followed result;
   if (context.getDiagnostics().hasUncompilableErrorOccurred()) return result;
   const OnlyItsOwn only(*context.getTranslationUnitDecl());
+  clang::DiagnosticsEngine& diagnostics = context.getDiagnostics();
+  const bool suppressed = diagnostics.getSuppressAllDiagnostics();
   guarded(result, [&] {
     Symbols symbols(context, models);
     LateParser parser(preprocessor);
     std::vector<Caller> made;
+    std::set<std::size_t> incomplete;  // groups
     for (Caller& caller : callers(symbols)) {
-      if (parser.parse(caller.text))
+      std::optional<OnlyItsOwn> before(std::in_place, *context.getTranslationUnitDecl());
+      if (parser.parse(caller.text)) {
+        before->keep_all();
         made.push_back(std::move(caller));
-      else
+      } else {
+        incomplete.insert(caller.group);
         result.callers.push_back({std::move(caller.text), "it is no C++"});
+      }
     }
+    std::erase_if(made, [&](const Caller& caller) { return incomplete.contains(caller.group); });
     if (made.empty()) return;
     result.there = true;
     const HostModule host(context);
     if (host.module() == nullptr) return;
     std::map<std::size_t, std::vector<Hazard>> by_group;
+    std::size_t last = 0;
     for (const Caller& caller : made) {
+      if (result.steps > options.most_steps && caller.group != last) {
+        result.stopped = "too many steps, before " + caller.name;
+        break;
+      }
       const llvm::Function* entry = host.module()->getFunction(caller.name);
       if (entry == nullptr || entry->isDeclaration()) continue;
       std::vector<Hazard> found = follow_caller(caller, *entry, symbols, host, options, result);
       const auto [group, first] = by_group.try_emplace(caller.group);
       group->second = first ? std::move(found) : common(std::move(group->second), found);
-      if (result.steps > options.most_steps) break;
+      last = caller.group;
     }
     for (auto& [group, hazards] : by_group) std::ranges::move(hazards, std::back_inserter(result.hazards));
   });
+  diagnostics.setSuppressAllDiagnostics(suppressed);  // after a crash of the parser
   return result;
 }
 

@@ -27,7 +27,7 @@ struct FollowOptions {
 };
 
 struct Followed {
-  bool there = false;  ///< there is a main(), in a file without errors
+  bool there = false;  ///< something to follow, in a file without errors
   std::vector<Hazard> hazards;
   std::uint64_t steps = 0;
   std::string stopped;               ///< why it was not followed to its end; empty: it was
@@ -39,7 +39,7 @@ struct Followed {
   std::vector<MadeUp> callers;
 };
 
-/// Nothing where there is no main().
+/// Not `there`: the file has no main().
 Followed follow_main(clang::ASTContext& context, const Models& models, const FollowOptions& options);
 
 /// Of the functions and classes of a file without main(). `preprocessor`: that of the compiler instance which has just

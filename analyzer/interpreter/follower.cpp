@@ -216,6 +216,7 @@ void Follower::hazard(const ordering::Hazard& found) {
     made.buffer.origin = std::move(allocation);
     made.buffer.allocated = true;
   }
+  if (cuda_.given_block(found.allocation.range.begin)) made.buffer.name = "memory of the caller's";
   made.cause = cause_of(found.explanation.nearest);
   if (found.explanation.record_site != ordering::kNoSite) made.edge = where(found.explanation.record_site);
   if (made.cause == Cause::NeverRecorded && found.explanation.wait_site != ordering::kNoSite)

@@ -57,7 +57,7 @@ class Translator {
 // CHECK-NOTES: :[[@LINE-39]]:5: note: stream 'work_' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-36]]:5: note: 'page_' is allocated here
 // CHECK-NOTES: :[[@LINE-10]]:5: note: let stream 'work_' wait for event 'sent_' with cudaStreamWaitEvent before kernel 'translate'
-// CHECK-NOTES: :[[@LINE-11]]:5: note: an object of 'Translator' was made, and its public methods were called, each several times, in the order in which they stand; that was followed to here, with zeros for what the GPU computes
+// CHECK-NOTES: :[[@LINE-11]]:5: note: an object of 'Translator' was made, and its public methods were called, each several times, in the order in which they stand (--dump-ir shows how); that was followed to here, with zeros for what the GPU computes
     cudaEventRecord(made_, work_);
   }
   void send(float* pinned, int n) {

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The text of a caller: types become variables with values in them, line by line. See callers.cpp.
+#include "analyzer/interpreter/caller_text.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/DeclTemplate.h"
+#include "clang/AST/QualTypeNames.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace streamsan::analyzer {
+namespace {
+
+using clang::QualType;
+
+constexpr const char* kHowMany = "64";
+constexpr int kRounds = 5;  ///< rings of up to four slots come round
+
+/// "max", "batch", "size" of maxBatch_size.
+std::vector<std::string> words_of(llvm::StringRef name) {
+  std::vector<std::string> result(1);
+  for (const char c : name) {
+    if (c == '_' || (llvm::isUpper(c) && !result.back().empty())) result.emplace_back();
+    if (c != '_') result.back() += llvm::toLower(c);
+  }
+  return result;
+}
+
+/// What a number means, by its name.
+enum class Meaning : std::uint8_t { HowMuch, Which, Where, Pitch };
+
+Meaning meaning_of(llvm::StringRef name) {
+  static constexpr std::array kHowMuch = {"size", "bytes", "count", "num", "len", "length", "n", "max"};
+  static constexpr std::array kPitch = {"pitch", "stride", "ld", "lda", "ldb", "ldc"};
+  static constexpr std::array kWhere = {"offset", "begin", "first", "start", "pos", "from", "row", "col", "origin"};
+  static constexpr std::array kWhich = {
+      "device", "dev",    "idx",  "index", "slot", "rank", "layer", "lane",  "which",    "i",        "j",     "k",
+      "stage",  "head",   "flag", "id",    "gpu",  "to",   "src",   "dst",   "page",     "block",    "peer",  "worker",
+      "victim", "root",   "bank", "buf",   "iter", "step", "tile",  "chunk", "part",     "turn",     "phase", "parity",
+      "tail",   "target", "key",  "bin",   "node", "item", "batch", "frame", "incoming", "outgoing", "cur",   "next"};
+  const std::vector<std::string> words = words_of(name);
+  const auto has_one_of = [&](const auto& list) {
+    return std::ranges::any_of(words,
+                               [&](const std::string& word) { return std::ranges::find(list, word) != list.end(); });
+  };
+  if (has_one_of(kPitch)) return Meaning::Pitch;
+  if (has_one_of(kHowMuch)) return Meaning::HowMuch;
+  if (has_one_of(kWhere)) return Meaning::Where;
+  return has_one_of(kWhich) ? Meaning::Which : Meaning::HowMuch;
+}
+
+/// The text of one caller.
+class Text {
+ public:
+  Text(Symbols& symbols, Way way) : symbols_(symbols), context_(symbols.context()), way_(way) {}
+
+  std::optional<Caller> call(const clang::FunctionDecl& function) {
+    const auto arguments = given(function);
+    if (!arguments) return std::nullopt;
+    line("(void)" + qualified(function) + "(" + *arguments + ");", {Caller::Line::Call, &function});
+    return finish();
+  }
+
+  /// `constructor`: nullptr: the implicit one.
+  std::optional<Caller> live(const clang::CXXRecordDecl& record, const clang::CXXConstructorDecl* constructor) {
+    result_.record = &record;
+    const std::string type = spelled(context_.getCanonicalTagType(&record));
+    fixed_ = way_.pieces;
+    const auto arguments = constructor == nullptr ? std::optional<std::string>("") : given(*constructor);
+    fixed_ = false;
+    if (!arguments) return std::nullopt;
+    line(type + "& object = *new " + type + "(" + *arguments + ");", {Caller::Line::Construct, nullptr});
+    bool any = false;
+    for (const clang::CXXMethodDecl* method : record.methods()) {
+      if (!is_method(*method)) continue;
+      for (int round = 0; round < kRounds; ++round) {
+        const auto own = given(*method);
+        if (!own) break;
+        any = true;
+        line("(void)object." + method->getNameAsString() + "(" + *own + ");", {Caller::Line::Call, method});
+      }
+    }
+    if (!any) return std::nullopt;
+    line("delete &object;", {Caller::Line::Destroy, nullptr});
+    return finish();
+  }
+
+ private:
+  static bool is_method(const clang::CXXMethodDecl& method) {
+    return method.getAccess() == clang::AS_public && !method.isStatic() && !method.isDeleted() &&
+           !method.isImplicit() &&
+           !llvm::isa<clang::CXXConstructorDecl, clang::CXXDestructorDecl, clang::CXXConversionDecl>(method) &&
+           !method.isOverloadedOperator() && method.isDefined() && !method.isConsteval() &&
+           method.getRefQualifier() != clang::RQ_RValue;
+  }
+
+  void line(const std::string& text, Caller::Made made = {}) {
+    text_ += text + "\n";
+    result_.lines.push_back(made);
+  }
+
+  Caller finish() {
+    result_.text = std::move(text_);
+    return std::move(result_);
+  }
+
+  std::string spelled(QualType type) const {
+    clang::PrintingPolicy policy = context_.getPrintingPolicy();
+    policy.SuppressUnwrittenScope = true;
+    policy.SuppressTagKeyword = true;
+    return clang::TypeName::getFullyQualifiedName(type.getCanonicalType(), context_, policy, true);
+  }
+
+  static std::string qualified(const clang::FunctionDecl& function) {
+    std::string result;
+    for (const clang::DeclContext* at = function.getDeclContext(); at != nullptr; at = at->getParent())
+      if (const auto* space = llvm::dyn_cast<clang::NamespaceDecl>(at);
+          space != nullptr && !space->isAnonymousNamespace() && !space->isInline())
+        result = space->getNameAsString() + "::" + result;
+      else if (const auto* record = llvm::dyn_cast<clang::RecordDecl>(at))
+        result = record->getNameAsString() + "::" + result;
+    return "::" + result + function.getNameAsString();
+  }
+
+  /// The arguments of a call, after the lines that make them.
+  std::optional<std::string> given(const clang::FunctionDecl& function) {
+    streams_ = which_ = 0;
+    objects_.clear();
+    alone_ = std::ranges::any_of(function.parameters(), [&](const clang::ParmVarDecl* parameter) {
+      const QualType type = parameter->getType();
+      return type->isPointerType() && symbols_.kind(type) == ir::TypeKind::Pointer && is_object(type);
+    });
+    std::string list;
+    if (function.isVariadic()) return std::nullopt;
+    for (const clang::ParmVarDecl* parameter : function.parameters()) {
+      const QualType type = parameter->getType();
+      const QualType of = type.getNonReferenceType().getUnqualifiedType();
+      const auto name =
+          type->isReferenceType() ? shared(of, parameter->getName(), 0) : variable(of, parameter->getName(), 0);
+      if (!name) return std::nullopt;
+      if (!list.empty()) list += ", ";
+      list += type->isLValueReferenceType()
+                  ? *name
+                  : "static_cast<" + spelled(type.getNonReferenceType().getUnqualifiedType()) + "&&>(" + *name + ")";
+    }
+    return list;
+  }
+
+  std::string fresh() { return "a" + std::to_string(++variables_); }
+
+  std::string made(QualType type, const std::string& value) {
+    const std::string name = fresh();
+    line(spelled(type) + " " + name + " = (" + spelled(type) + ")" + value + ";");
+    return name;
+  }
+
+  /// A variable of the type with a value in it: its name. nullopt: none can be made.
+  std::optional<std::string> variable(QualType type, llvm::StringRef called, int depth) {
+    constexpr int kDeepest = 4;
+    if (depth > kDeepest) return std::nullopt;
+    type = type.getCanonicalType().getUnqualifiedType();
+    if (type->isPointerType()) return pointer(type, depth);
+    if (type->isBooleanType()) return made(type, way_.flags ? "true" : "false");
+    if (type->isEnumeralType()) return made(type, "0");
+    if (type->isIntegerType()) return made(type, number(called, depth));
+    if (type->isRealFloatingType()) return made(type, "1");
+    const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
+    if (record == nullptr || !record->hasDefinition()) return std::nullopt;
+    return object(type, *record->getDefinition(), depth);
+  }
+
+  /// As variable(); where things are alike, what refers to one class of the program's refers to one object.
+  std::optional<std::string> shared(QualType type, llvm::StringRef called, int depth) {
+    const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
+    if (!way_.alike || record == nullptr || symbols_.in_system_header(*record)) return variable(type, called, depth);
+    const auto known = objects_.find(record->getCanonicalDecl());
+    if (known != objects_.end()) return known->second;
+    const auto one = variable(type, called, depth);
+    if (one) objects_[record->getCanonicalDecl()] = *one;
+    return one;
+  }
+
+  std::string number(llvm::StringRef called, int depth) {
+    const Meaning meaning = meaning_of(called);
+    if (meaning == Meaning::Pitch) return "4096";
+    if (meaning == Meaning::HowMuch)
+      return alone_ && depth == 0 ? "1" : fixed_ || (depth > 0 && way_.pieces) ? "16" : kHowMany;
+    if (way_.alike) return "0";
+    const std::string which = element_.empty() ? std::to_string(which_++) : element_;
+    return meaning == Meaning::Where ? which + " * " + kHowMany : which;
+  }
+
+  std::optional<std::string> pointer(QualType type, int depth) {
+    const QualType pointee = type->getPointeeType();
+    switch (symbols_.kind(type)) {
+      case ir::TypeKind::Stream:
+        return made(type,
+                    std::string(kGivenStream) + "(" + std::to_string(depth == 0 || !way_.alike ? streams_++ : 0) + ")");
+      case ir::TypeKind::Event:
+        return made(type, std::string(kGivenEvent) + "()");
+      default:
+        break;
+    }
+    if (pointee->isFunctionType()) return std::nullopt;
+    if (pointee.isConstQualified() && context_.hasSameUnqualifiedType(pointee, context_.CharTy))
+      return made(type, "\"text\"");
+    if (is_object(type)) {
+      const auto one = shared(pointee.getUnqualifiedType(), "", depth + 1);
+      if (!one || element_.empty()) return one ? std::optional(made(type, "&" + *one)) : std::nullopt;
+      const std::string of = spelled(pointee.getUnqualifiedType());
+      return made(type, "new " + of + "(static_cast<" + of + "&&>(" + *one + "))");
+    }
+    if (pointee->isPointerType()) return pointers(type, depth);
+    return made(type, memory(pointee));
+  }
+
+  /// Of integers: if the host reads them, where things are not alike each says which.
+  std::string memory(QualType of) const {
+    const bool counted = !way_.alike && of->isIntegerType() && !of->isBooleanType();
+    return std::string(kGivenMemory) + "(1UL << 20, " + (counted ? "sizeof(" + spelled(of) + ")" : "0") + ")";
+  }
+
+  /// An array of as many as numbers say.
+  std::optional<std::string> pointers(QualType type, int depth) {
+    const QualType element = type->getPointeeType().getUnqualifiedType();
+    const std::string name = fresh();
+    line(spelled(element) + " " + name + "[" + kHowMany + "];");
+    const bool whole =
+        each([&](const std::string& one) { line(name + "[" + element_ + "] = " + one + ";"); }, element, depth);
+    return whole ? std::optional(made(type, name)) : std::nullopt;
+  }
+
+  /// A loop that makes elements and calls use() for each: a loop of the program that counts to a number stays inside.
+  template <typename Use>
+  bool each(const Use& use, QualType of, int depth) {
+    const std::string counter = "i" + std::to_string(++variables_);
+    const std::string outside = std::exchange(element_, counter);
+    const auto objects = std::exchange(objects_, {});
+    line("for (unsigned long " + counter + " = 0; " + counter + " < " + kHowMany + "; ++" + counter + ") {");
+    const bool stream = of->isPointerType() && symbols_.kind(of) == ir::TypeKind::Stream;
+    const auto one = stream ? std::optional(made(of, std::string(kGivenStream) + "(" + counter + ")"))
+                            : variable(of, "index", depth + 1);
+    if (one) use(*one);
+    line("}");
+    element_ = outside;
+    objects_ = objects;
+    return one.has_value();
+  }
+
+  /// Does it point to an object that is made, and not to bytes?
+  bool is_object(QualType pointer) {
+    const clang::CXXRecordDecl* record = pointer->getPointeeType()->getAsCXXRecordDecl();
+    return record != nullptr && record->hasDefinition() && !is_plain(*record->getDefinition());
+  }
+
+  /// Its bytes are all there is to it.
+  bool is_plain(const clang::CXXRecordDecl& record) {
+    return record.isTriviallyCopyable() && std::ranges::none_of(record.fields(), [&](const clang::FieldDecl* field) {
+             return field->getType()->isPointerType() || field->getType()->isRecordType();
+           });
+  }
+
+  std::optional<std::string> object(QualType type, const clang::CXXRecordDecl& record, int depth) {
+    const std::string name = fresh();
+    const std::string class_name = record.getQualifiedNameAsString();
+    const auto* instance = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(&record);
+    const auto argument = [&]() -> QualType {
+      if (instance == nullptr || instance->getTemplateArgs().size() == 0) return {};
+      const clang::TemplateArgument& first = instance->getTemplateArgs()[0];
+      return first.getKind() == clang::TemplateArgument::Type ? first.getAsType() : QualType();
+    };
+    const std::string spelling = spelled(type);
+    if (record.isInStdNamespace() && instance != nullptr && !argument().isNull()) {
+      const QualType of = argument();
+      if (class_name.ends_with("::vector")) return sequence(spelling, name, of, depth);
+      if (class_name.ends_with("::unique_ptr") || class_name.ends_with("::shared_ptr")) {
+        const auto one = of->isRecordType() ? variable(of, "", depth + 1) : std::nullopt;
+        if (!one) return std::nullopt;
+        line(spelling + " " + name + "(new " + spelled(of) + "(static_cast<" + spelled(of) + "&&>(" + *one + ")));");
+        return name;
+      }
+      if (class_name.ends_with("::basic_string")) {
+        line(spelling + " " + name + "(8, 'x');");
+        return name;
+      }
+      if (const auto* signature = of->getAs<clang::FunctionProtoType>(); signature != nullptr) {
+        line(spelling + " " + name + "(" + callback(*signature) + ");");
+        return name;
+      }
+    }
+    if (record.isLambda() || record.isAbstract() || record.isUnion()) return std::nullopt;
+    if (record.isAggregate()) {
+      line(spelling + " " + name + "{};");
+      if (!symbols_.in_system_header(record)) return fill(name, record, depth) ? std::optional(name) : std::nullopt;
+      return name;
+    }
+    if (symbols_.in_system_header(record) && record.hasDefaultConstructor()) {
+      line(spelling + " " + name + "{};");
+      return name;
+    }
+    for (const clang::CXXConstructorDecl* constructor : record.ctors()) {
+      if (!is_public_constructor(*constructor)) continue;
+      std::string list;
+      bool whole = true;
+      for (const clang::ParmVarDecl* parameter : constructor->parameters()) {
+        const QualType own = parameter->getType().getNonReferenceType().getUnqualifiedType();
+        const auto one = parameter->getType()->isReferenceType() ? shared(own, parameter->getName(), depth + 1)
+                                                                 : variable(own, parameter->getName(), depth + 1);
+        whole = whole && one.has_value();
+        if (!whole) break;
+        list += (list.empty() ? "" : ", ") + (parameter->getType()->isLValueReferenceType()
+                                                  ? *one
+                                                  : "static_cast<" + spelled(own) + "&&>(" + *one + ")");
+      }
+      if (!whole) continue;
+      line(spelling + " " + name + (list.empty() ? "{}" : "(" + list + ")") + ";");
+      return name;
+    }
+    if (record.hasDefaultConstructor() && !record.hasUserDeclaredConstructor()) {
+      line(spelling + " " + name + "{};");
+      return name;
+    }
+    return std::nullopt;
+  }
+
+  /// A lambda, which writes what it is given pointers to.
+  std::string callback(const clang::FunctionProtoType& signature) const {
+    std::string list, body = std::string(kCalledBack) + "(); ";
+    for (const QualType parameter : signature.param_types()) {
+      const std::string own = "p" + std::to_string(list.size());
+      list += (list.empty() ? "" : ", ") + spelled(parameter) + " " + own;
+      const QualType pointee = parameter->isPointerType() ? parameter->getPointeeType() : QualType();
+      if (!pointee.isNull() && pointee->isArithmeticType() && !pointee.isConstQualified())
+        body += "*" + own + " = " + spelled(pointee) + "(); ";
+    }
+    const QualType back = signature.getReturnType();
+    return "[](" + list + ") -> " + spelled(back) + " { " + body + "return " +
+           (back->isVoidType() ? "" : spelled(back) + "()") + "; }";
+  }
+
+  std::optional<std::string> sequence(const std::string& spelling, const std::string& name, QualType of, int depth) {
+    if (of->isBooleanType() || of->isRealFloatingType()) {
+      line(spelling + " " + name + "(" + kHowMany + ");");
+      return name;
+    }
+    line(spelling + " " + name + ";");
+    const bool whole = each(
+        [&](const std::string& one) { line(name + ".push_back(static_cast<" + spelled(of) + "&&>(" + one + "));"); },
+        of, depth);
+    return whole ? std::optional(name) : std::nullopt;
+  }
+
+  /// A class of the standard library that can be assigned: no mutex, no thread, no atomic.
+  static bool moves(const clang::CXXRecordDecl& record) {
+    static constexpr std::array kMoving = {"vector", "basic_string", "function", "unique_ptr", "shared_ptr"};
+    return std::ranges::find(kMoving, record.getName()) != kMoving.end();
+  }
+
+  /// Fields that say nothing of themselves.
+  bool fill(const std::string& name, const clang::CXXRecordDecl& record, int depth) {
+    for (const clang::FieldDecl* field : record.fields()) {
+      if (field->getAccess() != clang::AS_public && field->getAccess() != clang::AS_none) continue;
+      const QualType type = field->getType();
+      if (field->hasInClassInitializer() && !type->isPointerType()) continue;
+      if (type->isReferenceType()) return false;
+      if (type.isConstQualified() || type->isArrayType() || field->getName().empty()) continue;
+      const clang::CXXRecordDecl* inside = type->getAsCXXRecordDecl();
+      if (inside != nullptr && inside->isInStdNamespace() && !moves(*inside)) continue;
+      const auto one = variable(type, field->getName(), depth + 1);
+      if (one) line(name + "." + field->getNameAsString() + " = static_cast<" + spelled(type) + "&&>(" + *one + ");");
+    }
+    return true;
+  }
+
+  Symbols& symbols_;
+  clang::ASTContext& context_;
+  Way way_;
+  bool fixed_ = false;  ///< numbers are small ones
+  int variables_ = 0;
+  bool alone_ = false;  ///< a pointer to one object is given: as many as numbers say
+  int streams_ = 0;
+  int which_ = 0;
+  std::string element_;                                         ///< in a loop that makes elements: its counter
+  std::map<const clang::CXXRecordDecl*, std::string> objects_;  ///< of the program's classes, in this call
+  std::string text_;
+  Caller result_;
+};
+
+}  // namespace
+
+bool is_public_constructor(const clang::CXXConstructorDecl& constructor) {
+  return constructor.getAccess() == clang::AS_public && !constructor.isDeleted() &&
+         !constructor.isCopyOrMoveConstructor() && !constructor.isImplicit();
+}
+
+std::optional<Caller> caller_of(Symbols& symbols, Way way, const clang::FunctionDecl& function) {
+  return Text(symbols, way).call(function);
+}
+
+std::optional<Caller> caller_of(Symbols& symbols, Way way, const clang::CXXRecordDecl& record,
+                                const clang::CXXConstructorDecl* constructor) {
+  return Text(symbols, way).live(record, constructor);
+}
+
+}  // namespace streamsan::analyzer
