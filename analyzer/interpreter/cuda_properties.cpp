@@ -21,6 +21,8 @@ bool Cuda::property(Machine& machine, std::string_view name, const Arguments& ar
   if (rest == "DeviceGetAttribute") return out(0, 64, 4);
   if (rest == "DeviceCanAccessPeer") return out(0, 1, 4);
   if (rest == "DriverGetVersion" || rest == "RuntimeGetVersion") return out(0, 13000, 4);
+  if (rest == "StreamIsCapturing" || rest == "StreamGetCaptureInfo")
+    return out(1, capturing_.contains(arguments.word(0)) ? 1 : 0, 4);
   if (rest == "HostGetDevicePointer") return out(0, arguments.word(1), 8);
   if (rest.starts_with("OccupancyMaxActiveBlocks")) return out(0, 2, 4);
   if (rest == "EventElapsedTime") return out(0, 0x3f800000, 4);
