@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the host does itself to memory that the GPU may use.
+// What the host does itself to memory that the GPU may use, and what it asks about devices and streams, which makes no
+// order: there are two devices with much memory, and no number is 0.
+#include <cstring>
 #include <utility>
 
 #include "analyzer/interpreter/cuda.h"
@@ -49,6 +51,41 @@ void Cuda::flush() {
 
 void Cuda::host_freed(Machine& machine, Word address, std::size_t size) {
   model_.host_free(now(machine, ""), {address, address + size});
+}
+
+bool Cuda::property(Machine& machine, std::string_view name, const Arguments& arguments, Byte* result) {
+  const auto out = [&](std::size_t argument, Word value, std::size_t size) {
+    return put(machine, arguments.word(argument), value, size);
+  };
+  const bool hip = name.starts_with("hip");
+  const std::string_view rest = name.substr(hip ? 3 : name.starts_with("cuda") ? 4 : 2);
+  if (rest == "GetDeviceCount") return out(0, 2, 4);
+  if (rest == "GetDevice") return out(0, device_, 4);
+  if (rest == "DeviceGetStreamPriorityRange") return out(0, 0, 4) && out(1, static_cast<Word>(-5), 4);
+  if (rest == "MemGetInfo") return out(0, Word{64} << 30U, 8) && out(1, Word{80} << 30U, 8);
+  if (rest == "DeviceGetAttribute") return out(0, 64, 4);
+  if (rest == "DeviceCanAccessPeer") return out(0, 1, 4);
+  if (rest == "DriverGetVersion" || rest == "RuntimeGetVersion") return out(0, 13000, 4);
+  if (rest == "StreamIsCapturing" || rest == "StreamGetCaptureInfo")
+    return out(1, capturing_.contains(arguments.word(0)) ? 1 : 0, 4);
+  if (rest == "HostGetDevicePointer") return out(0, arguments.word(1), 8);
+  if (rest.starts_with("OccupancyMaxActiveBlocks")) return out(0, 2, 4);
+  if (rest == "EventElapsedTime") return out(0, 0x3f800000, 4);
+  if (rest.starts_with("GetErrorString") || rest.starts_with("GetErrorName")) {
+    if (result == nullptr) return true;
+    const Word text = reinterpret_cast<Word>(machine.memory().heap(16));
+    std::memcpy(result, &text, sizeof text);
+    return true;
+  }
+  if (rest.starts_with("GetDeviceProperties")) {
+    // A name, and then numbers of which none is 0.
+    const Word at = arguments.word(0);
+    if (!machine.writes(at, 700)) return true;
+    auto* const numbers = reinterpret_cast<std::uint32_t*>(at);
+    for (std::size_t i = 72; i < 175; ++i) numbers[i] = 64;
+    return true;
+  }
+  return false;
 }
 
 }  // namespace streamsan::analyzer::interpreter

@@ -88,10 +88,10 @@ class Walk {
 
   bool first_call_ = false;
   llvm::DenseSet<const clang::CXXBindTemporaryExpr*> passed_;  ///< by value, to functions in sight
-  std::vector<std::size_t> first_;               ///< by CFG block: its first block in the IR
-  std::vector<std::size_t> last_;                ///< by CFG block: its last
-  std::vector<const clang::Stmt*> terminators_;  ///< by block of the IR
-  std::optional<ir::Operand> returned_;          ///< by the block that is walked
+  std::vector<std::size_t> first_;                             ///< by CFG block: its first block in the IR
+  std::vector<std::size_t> last_;                              ///< by CFG block: its last
+  std::vector<const clang::Stmt*> terminators_;                ///< by block of the IR
+  std::optional<ir::Operand> returned_;                        ///< by the block that is walked
   const clang::VarDecl* returned_variable_ = nullptr;
 };
 
