@@ -9,8 +9,8 @@
 //
 // Of interest are classes with a stream that is created by code in sight (fields.h), in a member or deeper inside. What
 // other code can learn of such a stream it can wait for: it is exposed if it is not private, if a public method returns
-// it or something that contains it, if there are friends. A public method whose name speaks of waiting, or whose body
-// is in another file, may wait for all of them.
+// it or something that contains it, if there are friends. A public method whose name speaks of waiting, whose body
+// is in another file, that returns an event or records one of its caller's, lets others wait for all of them.
 #include "analyzer/lowering/class_harness.h"
 
 #include <algorithm>
@@ -228,7 +228,24 @@ class Builder {
       std::string usr = lowered.usr;
       program_.functions.try_emplace(std::move(usr), std::move(lowered));
     }
-    if (body != nullptr) harness.methods.push_back(member(*body));
+    if (body == nullptr) return;
+    harness.methods.push_back(member(*body));
+    harness.offers_wait = harness.offers_wait || gives_event(*body);
+  }
+
+  /// `cudaEvent_t submit()`, `void submit(cudaEvent_t done)`: the caller can wait for what was recorded.
+  bool gives_event(const clang::FunctionDecl& method) {
+    if (handle_kind(method.getReturnType().getNonReferenceType(), unit_.symbols.models()) == ir::TypeKind::Event)
+      return true;
+    const auto lowered = program_.functions.find(unit_.usr(method));
+    if (lowered == program_.functions.end()) return false;
+    const ir::Function& function = lowered->second;
+    return std::ranges::any_of(function.blocks, [&](const ir::Block& block) {
+      return std::ranges::any_of(block.ops, [&](const ir::Op& op) {
+        return op.kind == ir::OpKind::Record && op.event.place != ir::kNoPlace &&
+               function[op.event.place].kind == Place::Kind::Parameter;
+      });
+    });
   }
 
   /// The destructor, or what takes its place: members and bases, the last one first.
