@@ -63,7 +63,7 @@ class Text {
   std::optional<Caller> call(const clang::FunctionDecl& function) {
     const auto arguments = given(function);
     if (!arguments) return std::nullopt;
-    line("(void)" + qualified(function) + "(" + *arguments + ");", {Caller::Line::Call, &function});
+    line("(void)" + qualified(function) + "(" + *arguments + ");", Caller::Line::Call);
     return finish();
   }
 
@@ -75,7 +75,7 @@ class Text {
     const auto arguments = constructor == nullptr ? std::optional<std::string>("") : given(*constructor);
     fixed_ = false;
     if (!arguments) return std::nullopt;
-    line(type + "& object = *new " + type + "(" + *arguments + ");", {Caller::Line::Construct, nullptr});
+    line(type + "& object = *new " + type + "(" + *arguments + ");", Caller::Line::Construct);
     bool any = false;
     for (const clang::CXXMethodDecl* method : record.methods()) {
       if (!is_method(*method)) continue;
@@ -83,11 +83,11 @@ class Text {
         const auto own = given(*method);
         if (!own) break;
         any = true;
-        line("(void)object." + method->getNameAsString() + "(" + *own + ");", {Caller::Line::Call, method});
+        line("(void)object." + method->getNameAsString() + "(" + *own + ");", Caller::Line::Call);
       }
     }
     if (!any) return std::nullopt;
-    line("delete &object;", {Caller::Line::Destroy, nullptr});
+    line("delete &object;", Caller::Line::Destroy);
     return finish();
   }
 
@@ -100,9 +100,9 @@ class Text {
            method.getRefQualifier() != clang::RQ_RValue;
   }
 
-  void line(const std::string& text, Caller::Made made = {}) {
+  void line(const std::string& text, Caller::Line what = Caller::Line::Other) {
     text_ += text + "\n";
-    result_.lines.push_back(made);
+    result_.lines.push_back(what);
   }
 
   Caller finish() {
@@ -136,18 +136,20 @@ class Text {
       const QualType type = parameter->getType();
       return type->isPointerType() && symbols_.kind(type) == ir::TypeKind::Pointer && is_object(type);
     });
+    return function.isVariadic() ? std::nullopt : list_of(function, 0);
+  }
+
+  /// A variable for each parameter: "a1, static_cast<T&&>(a2)".
+  std::optional<std::string> list_of(const clang::FunctionDecl& function, int depth) {
     std::string list;
-    if (function.isVariadic()) return std::nullopt;
     for (const clang::ParmVarDecl* parameter : function.parameters()) {
       const QualType type = parameter->getType();
       const QualType of = type.getNonReferenceType().getUnqualifiedType();
       const auto name =
-          type->isReferenceType() ? shared(of, parameter->getName(), 0) : variable(of, parameter->getName(), 0);
+          type->isReferenceType() ? shared(of, parameter->getName(), depth) : variable(of, parameter->getName(), depth);
       if (!name) return std::nullopt;
       if (!list.empty()) list += ", ";
-      list += type->isLValueReferenceType()
-                  ? *name
-                  : "static_cast<" + spelled(type.getNonReferenceType().getUnqualifiedType()) + "&&>(" + *name + ")";
+      list += type->isLValueReferenceType() ? *name : "static_cast<" + spelled(of) + "&&>(" + *name + ")";
     }
     return list;
   }
@@ -306,20 +308,9 @@ class Text {
     }
     for (const clang::CXXConstructorDecl* constructor : record.ctors()) {
       if (!is_public_constructor(*constructor)) continue;
-      std::string list;
-      bool whole = true;
-      for (const clang::ParmVarDecl* parameter : constructor->parameters()) {
-        const QualType own = parameter->getType().getNonReferenceType().getUnqualifiedType();
-        const auto one = parameter->getType()->isReferenceType() ? shared(own, parameter->getName(), depth + 1)
-                                                                 : variable(own, parameter->getName(), depth + 1);
-        whole = whole && one.has_value();
-        if (!whole) break;
-        list += (list.empty() ? "" : ", ") + (parameter->getType()->isLValueReferenceType()
-                                                  ? *one
-                                                  : "static_cast<" + spelled(own) + "&&>(" + *one + ")");
-      }
-      if (!whole) continue;
-      line(spelling + " " + name + (list.empty() ? "{}" : "(" + list + ")") + ";");
+      const auto list = list_of(*constructor, depth + 1);
+      if (!list) continue;
+      line(spelling + " " + name + (list->empty() ? "{}" : "(" + *list + ")") + ";");
       return name;
     }
     if (record.hasDefaultConstructor() && !record.hasUserDeclaredConstructor()) {

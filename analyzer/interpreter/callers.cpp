@@ -15,20 +15,18 @@
 //     }
 //
 // WHO GETS ONE. Functions with a body in the main file that nothing in it calls, and classes with a method there that no
-// other code in it uses: who is called in the file is called as its author meant it, and is followed with
-// its caller.
+// other code in it uses: who is called in the file is called as its author meant it, and is followed with its caller.
 //
-// ARGUMENTS are what most callers would give: memory of its own for each pointer, a stream of the caller's, numbers that
-// say how much are 64, those that say which are 0, containers have 64 elements, structs are filled in field by field.
-// All
-// are given in several ways (Way), and only what shows in each of them counts. A type that no argument can be made for (a template's, an abstract class without a known heir) leaves its function
-// without a caller.
+// ARGUMENTS are what most callers would give: memory of its own for each pointer, a stream of the caller's, 64 for numbers
+// that say how much, arrays and containers of 64 elements, structs filled in field by field. Flags, numbers that say
+// which one, and whether two references are to one object, are given in several ways (Way), and only what shows in each of
+// them counts. A type that no argument can be made for (a template's, an abstract class) leaves its function without a
+// caller.
 #include "analyzer/interpreter/callers.h"
 
 #include <algorithm>
 #include <optional>
 #include <set>
-#include <string_view>
 
 #include "analyzer/interpreter/caller_text.h"
 #include "clang/AST/ASTContext.h"
@@ -43,9 +41,13 @@ namespace {
 
 using clang::QualType;
 
-constexpr const char* kDeclarations =
+}  // namespace
+
+const char* const kGivenFunctions =
     "extern \"C\" { void* streamsan_given_memory(unsigned long, unsigned long); void* streamsan_given_stream(unsigned "
     "long); void* streamsan_given_event(); void* streamsan_called_back(); }";
+
+namespace {
 
 /// Functions that the main file calls, and classes of which it makes objects or calls methods.
 class Uses : public clang::RecursiveASTVisitor<Uses> {
@@ -190,9 +192,8 @@ std::vector<Caller> callers(Symbols& symbols) {
           if (!caller) return false;
           if (!texts.insert(caller->text).second) continue;
           caller->name = "streamsan_caller_" + std::to_string(result.size());
-          caller->text =
-              std::string(kDeclarations) + " extern \"C\" void " + caller->name + "() {\n" + caller->text + "}\n";
-          caller->lines.insert(caller->lines.begin(), Caller::Made{});
+          caller->text = "extern \"C\" void " + caller->name + "() {\n" + caller->text + "}\n";
+          caller->lines.insert(caller->lines.begin(), Caller::Line::Other);
           caller->group = group;
           result.push_back(std::move(*caller));
         }

@@ -19,14 +19,9 @@ namespace streamsan::analyzer {
 struct Caller {
   /// What a line of the text does. `Call`: of a function of the program, `Other`: it makes arguments.
   enum class Line : std::uint8_t { Other, Construct, Call, Destroy };
-  struct Made {
-    Line what = Line::Other;
-    const clang::FunctionDecl* called = nullptr;  ///< of a Call
-  };
-
   std::string name;         ///< of the function that it is
   std::string text;         ///< its definition
-  std::vector<Made> lines;  ///< of the text, the first one at 0
+  std::vector<Line> lines;  ///< of the text, the first one at 0
   std::size_t group = 0;    ///< callers of one thing that differ in what counts only if all show it have one
   const clang::CXXRecordDecl* record = nullptr;  ///< of the object whose life it is; nullptr: it calls one function
 };
@@ -34,7 +29,8 @@ struct Caller {
 /// Of functions and classes in the main file.
 std::vector<Caller> callers(Symbols& symbols);
 
-// What callers call to get their arguments: functions that the interpreter has.
+// What callers call to get their arguments: functions that the interpreter has, and their declarations in C++.
+extern const char* const kGivenFunctions;
 inline constexpr const char* kGivenMemory =
     "streamsan_given_memory";  ///< void*(unsigned long bytes, unsigned long size of a counted integer, or 0)
 inline constexpr const char* kGivenStream = "streamsan_given_stream";  ///< void*(unsigned long number)

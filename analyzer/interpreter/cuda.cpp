@@ -22,12 +22,6 @@ using ordering::AccessMode;
 using ordering::Footprint;
 using ordering::MemoryKind;
 
-namespace {
-
-ordering::ContextId context_of(Word device) { return ordering::ContextId{static_cast<std::uint32_t>(device + 1)}; }
-
-}  // namespace
-
 Cuda::Cuda(Symbols& symbols, const HostModule& host, ordering::HazardSink& sink, bool per_thread_default_stream)
     : symbols_(symbols), host_(host), model_({}, sink), per_thread_(per_thread_default_stream) {
   places_.emplace_back();

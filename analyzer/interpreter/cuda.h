@@ -31,6 +31,10 @@ inline ordering::Footprint linear(Word base, Word bytes) {
   return {.base = base, .width = bytes, .pitch = 0, .rows = 1, .slices = 1, .slice_pitch = 0};
 }
 
+inline ordering::ContextId context_of(Word device) {
+  return ordering::ContextId{static_cast<std::uint32_t>(device + 1)};
+}
+
 /// A call of the program: the instructions under way, innermost first.
 using Place = std::vector<const llvm::Instruction*>;
 

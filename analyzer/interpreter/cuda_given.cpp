@@ -6,7 +6,7 @@
 // program shows that it is not: the host touches it, or a copy's direction says so. Then the machine stops, and the
 // follower begins again with that block in the host's memory (follow.cpp). The host's blocks are pinned: who copies
 // asynchronously means that. Whether the caller's are is not known, so what the host itself does with them is no conflict
-// (is_given, asked by the follower).
+// (follow.cpp).
 #include <cstring>
 #include <unordered_map>
 
@@ -31,8 +31,7 @@ Word Cuda::give_memory(Machine& machine, const Arguments& arguments) {
   }
   given_blocks_.push_back({at, at + size});
   model_.allocate(now(machine, ""), given_blocks_.back(),
-                  of_host ? ordering::MemoryKind::Pinned : ordering::MemoryKind::Device,
-                  ordering::ContextId{static_cast<std::uint32_t>(device_ + 1)});
+                  of_host ? ordering::MemoryKind::Pinned : ordering::MemoryKind::Device, context_of(device_));
   return at;
 }
 
@@ -40,8 +39,7 @@ Word Cuda::give_stream(Machine& machine, const Arguments& arguments) {
   const auto [known, fresh] = given_streams_.try_emplace(arguments.word(0));
   if (fresh) {
     known->second = reinterpret_cast<Word>(machine.memory().heap(64));
-    streams_[known->second] = model_.create_stream(ordering::ContextId{static_cast<std::uint32_t>(device_ + 1)},
-                                                   ordering::StreamKind::NonBlocking);
+    streams_[known->second] = model_.create_stream(context_of(device_), ordering::StreamKind::NonBlocking);
   }
   return known->second;
 }
@@ -99,8 +97,8 @@ bool Cuda::fits(Machine& machine, Word address, Word bytes) {
 }
 
 bool Cuda::sides_are_right(Machine& machine, const Model& model, const Arguments& arguments, Word dst, Word src) {
-  constexpr Word kHostToHost = 0, kHostToDevice = 1, kDeviceToHost = 2;
-  Word direction = kHostToHost + 3;
+  constexpr Word kHostToHost = 0, kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 3;
+  Word direction = kDeviceToDevice;  // or by address: then nothing is wrong
   if (model.kind_argument >= 0)
     direction = arguments.word32(static_cast<std::size_t>(model.kind_argument));
   else if (model.effect.direction == api::Direction::HostToDevice)

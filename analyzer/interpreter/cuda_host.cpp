@@ -15,7 +15,7 @@ Word Cuda::shadowed(Machine& machine, Word variable) {
     constexpr std::size_t kSize = 1U << 16U;
     known->second = machine.memory().device(kSize);
     model_.allocate(now(machine, "a variable"), {known->second, known->second + kSize}, ordering::MemoryKind::Device,
-                    ordering::ContextId{static_cast<std::uint32_t>(device_ + 1)});
+                    context_of(device_));
   }
   return known->second;
 }

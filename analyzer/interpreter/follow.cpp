@@ -54,7 +54,7 @@ class Judgement {
   [[nodiscard]] bool waited() const {
     return std::ranges::any_of(cuda_.waits(), [&](ordering::SiteId site) {
       const auto at = line(site);
-      return at && caller_.lines[*at].what == Caller::Line::Call;
+      return at && caller_.lines[*at] == Caller::Line::Call;
     });
   }
 
@@ -82,7 +82,7 @@ class Judgement {
     if (!at || at.getLine() == 0 || at.getLine() > caller_.lines.size()) return std::nullopt;
     return at.getLine() - 1;
   }
-  [[nodiscard]] bool of_object(std::size_t line) const { return caller_.lines[line].what != Caller::Line::Other; }
+  [[nodiscard]] bool of_object(std::size_t line) const { return caller_.lines[line] != Caller::Line::Other; }
   [[nodiscard]] bool is_own(const ordering::Access& access) const {
     return !access.on_stream || !cuda_.is_given(access.stream);
   }
@@ -198,23 +198,29 @@ Followed follow_main(clang::ASTContext& context, const Models& models, const Fol
   return result;
 }
 
-/// The declarations of a translation unit, and at the end no others: what looks at them next knows nothing of callers. What
-/// templates were made into for them stays with its template.
+/// Takes out of a translation unit what was added behind its last declaration: what looks at it next knows nothing of
+/// callers. What templates were made into for them stays with its template.
 class OnlyItsOwn {
  public:
-  explicit OnlyItsOwn(clang::TranslationUnitDecl& unit) : unit_(unit), own_(unit.decls_begin(), unit.decls_end()) {}
+  explicit OnlyItsOwn(clang::TranslationUnitDecl& unit) : unit_(unit) { keep_all(); }
   ~OnlyItsOwn() {
-    const std::vector<clang::Decl*> all(unit_.decls_begin(), unit_.decls_end());
-    for (clang::Decl* each : all)
-      if (!own_.contains(each)) unit_.removeDecl(each);
+    std::vector<clang::Decl*> added;
+    for (clang::Decl* each = last_ == nullptr ? nullptr : last_->getNextDeclInContext(); each != nullptr;
+         each = each->getNextDeclInContext())
+      added.push_back(each);
+    for (clang::Decl* each : added) unit_.removeDecl(each);
   }
-  void keep_all() { own_.insert(unit_.decls_begin(), unit_.decls_end()); }
+  void keep_all() {
+    for (clang::Decl* each = last_ == nullptr ? *unit_.decls_begin() : last_; each != nullptr;
+         each = each->getNextDeclInContext())
+      last_ = each;
+  }
   OnlyItsOwn(const OnlyItsOwn&) = delete;
   OnlyItsOwn& operator=(const OnlyItsOwn&) = delete;
 
  private:
   clang::TranslationUnitDecl& unit_;
-  std::set<clang::Decl*> own_;
+  clang::Decl* last_ = nullptr;
 };
 
 Followed follow_callers(clang::ASTContext& context, const Models& models, clang::Preprocessor& preprocessor,
@@ -227,6 +233,7 @@ Followed follow_callers(clang::ASTContext& context, const Models& models, clang:
   guarded(result, [&] {
     Symbols symbols(context, models);
     LateParser parser(preprocessor);
+    if (!parser.parse(kGivenFunctions)) return;
     std::vector<Caller> made;
     std::set<std::size_t> incomplete;  // groups
     for (Caller& caller : callers(symbols)) {

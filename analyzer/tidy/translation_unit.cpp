@@ -176,18 +176,21 @@ using Position = std::tuple<std::string, std::uint32_t, std::uint32_t, std::uint
 
 Position position(const ir::Site& site) { return {site.file, site.line, site.column, site.begin}; }
 
+/// Where the side is that the warning does not stand at.
+const ir::Site& other_side(const Finding& finding) {
+  return finding.sites[finding.sites.size() > 2 ? 2 : finding.sites.size() - 1];
+}
+
 /// What the two sides do, in the order of the source.
 std::pair<Position, Position> two_sides(const Finding& finding) {
-  const std::size_t other = finding.sites.size() > 2 ? 2 : finding.sites.size() - 1;
-  return std::minmax(position(finding.sites.front()), position(finding.sites[other]));
+  return std::minmax(position(finding.sites.front()), position(other_side(finding)));
 }
 
 using Line = std::pair<std::string, std::uint32_t>;
 
 std::pair<Line, Line> two_lines(const Finding& finding) {
-  const std::size_t other = finding.sites.size() > 2 ? 2 : finding.sites.size() - 1;
-  const auto line = [&](std::size_t site) { return Line{finding.sites[site].file, finding.sites[site].line}; };
-  return std::minmax(line(0), line(other));
+  const ir::Site &one = finding.sites.front(), &other = other_side(finding);
+  return std::minmax(Line{one.file, one.line}, Line{other.file, other.line});
 }
 
 /// "run" of "Session::run".
