@@ -143,6 +143,7 @@ class Text {
   std::optional<std::string> list_of(const clang::FunctionDecl& function, int depth) {
     std::string list;
     for (const clang::ParmVarDecl* parameter : function.parameters()) {
+      filled_ = parameter;
       const QualType type = parameter->getType();
       const QualType of = type.getNonReferenceType().getUnqualifiedType();
       const auto name =
@@ -223,9 +224,11 @@ class Text {
   }
 
   /// Of integers: if the host reads them, where things are not alike each says which.
-  std::string memory(QualType of) const {
+  std::string memory(QualType of) {
     const bool counted = !way_.alike && of->isIntegerType() && !of->isBooleanType();
-    return std::string(kGivenMemory) + "(1UL << 20, " + (counted ? "sizeof(" + spelled(of) + ")" : "0") + ")";
+    const std::size_t as = given_as_.try_emplace(filled_, given_as_.size()).first->second;
+    return std::string(kGivenMemory) + "(1UL << 20, " + (counted ? "sizeof(" + spelled(of) + ")" : "0") + ", " +
+           std::to_string(as) + ")";
   }
 
   /// An array of as many as numbers say.
@@ -363,6 +366,7 @@ class Text {
       if (type.isConstQualified() || type->isArrayType() || field->getName().empty()) continue;
       const clang::CXXRecordDecl* inside = type->getAsCXXRecordDecl();
       if (inside != nullptr && inside->isInStdNamespace() && !moves(*inside)) continue;
+      filled_ = field;
       const auto one = variable(type, field->getName(), depth + 1);
       if (one) line(name + "." + field->getNameAsString() + " = static_cast<" + spelled(type) + "&&>(" + *one + ");");
     }
@@ -379,6 +383,8 @@ class Text {
   int which_ = 0;
   std::string element_;                                         ///< in a loop that makes elements: its counter
   std::map<const clang::CXXRecordDecl*, std::string> objects_;  ///< of the program's classes, in this call
+  const clang::Decl* filled_ = nullptr;                         ///< the parameter or field that is given a value
+  std::map<const clang::Decl*, std::size_t> given_as_;          ///< those that are given memory, numbered
   std::string text_;
   Caller result_;
 };

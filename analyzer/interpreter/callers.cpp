@@ -44,7 +44,7 @@ using clang::QualType;
 }  // namespace
 
 const char* const kGivenFunctions =
-    "extern \"C\" { void* streamsan_given_memory(unsigned long, unsigned long); void* streamsan_given_stream(unsigned "
+    "extern \"C\" { void* streamsan_given_memory(unsigned long, unsigned long, unsigned long); void* streamsan_given_stream(unsigned "
     "long); void* streamsan_given_event(); void* streamsan_called_back(); }";
 
 namespace {

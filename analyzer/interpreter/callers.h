@@ -32,7 +32,7 @@ std::vector<Caller> callers(Symbols& symbols);
 // What callers call to get their arguments: functions that the interpreter has, and their declarations in C++.
 extern const char* const kGivenFunctions;
 inline constexpr const char* kGivenMemory =
-    "streamsan_given_memory";  ///< void*(unsigned long bytes, unsigned long size of a counted integer, or 0)
+    "streamsan_given_memory";  ///< void*(unsigned long bytes, size of a counted integer or 0, number of the parameter or field)
 inline constexpr const char* kGivenStream = "streamsan_given_stream";  ///< void*(unsigned long number)
 inline constexpr const char* kGivenEvent = "streamsan_given_event";    ///< void*()
 inline constexpr const char* kCalledBack = "streamsan_called_back";    ///< void*(): what a callback does is not known

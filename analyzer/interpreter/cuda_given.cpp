@@ -4,7 +4,7 @@
 //
 // Whether a pointer is to memory of the host or of the device is not in its type. A block is the device's until the
 // program shows that it is not: the host touches it, or a copy's direction says so. Then the machine stops, and the
-// follower begins again with that block in the host's memory (follow.cpp). The host's blocks are pinned: who copies
+// follower begins again with all in the host's memory that is given as that parameter or field (follow.cpp). The host's blocks are pinned: who copies
 // asynchronously means that. Whether the caller's are is not known, so what the host itself does with them is no conflict
 // (follow.cpp).
 #include <cstring>
@@ -17,8 +17,8 @@ namespace streamsan::analyzer::interpreter {
 
 Word Cuda::give_memory(Machine& machine, const Arguments& arguments) {
   const Word size = arguments.word(0);
-  const std::size_t number = given_blocks_.size();
-  const bool of_host = host_blocks_.contains(number);
+  const Word given_as = arguments.word(2);
+  const bool of_host = given_of_host_.contains(given_as);
   const Word at = of_host ? reinterpret_cast<Word>(machine.memory().pinned(size)) : machine.memory().device(size);
   if (at == 0) return 0;
   blocks_[at] = at + size;
@@ -29,8 +29,8 @@ Word Cuda::give_memory(Machine& machine, const Arguments& arguments) {
     std::memcpy(reinterpret_cast<void*>(at + i * counted), &value, counted);
     if (i >= kHowMany * kHowMany) break;
   }
-  given_blocks_.push_back({at, at + size});
-  model_.allocate(now(machine, ""), given_blocks_.back(),
+  given_blocks_.push_back({{at, at + size}, given_as});
+  model_.allocate(now(machine, ""), given_blocks_.back().first,
                   of_host ? ordering::MemoryKind::Pinned : ordering::MemoryKind::Device, context_of(device_));
   return at;
 }
@@ -74,9 +74,9 @@ bool Cuda::give(Machine& machine, std::string_view name, const Arguments& argume
   return true;
 }
 
-std::optional<std::size_t> Cuda::given_block(Word address) const {
-  for (std::size_t i = 0; i < given_blocks_.size(); ++i)
-    if (given_blocks_[i].begin <= address && address < given_blocks_[i].end) return i;
+std::optional<Word> Cuda::given_as(Word address) const {
+  for (const auto& [block, as] : given_blocks_)
+    if (block.begin <= address && address < block.end) return as;
   return std::nullopt;
 }
 
@@ -105,7 +105,7 @@ bool Cuda::sides_are_right(Machine& machine, const Model& model, const Arguments
     direction = kHostToDevice;
   else if (model.effect.direction == api::Direction::DeviceToHost)
     direction = kDeviceToHost;
-  const auto is_wrong = [&](Word side) { return Memory::is_device(side) && given_block(side).has_value(); };
+  const auto is_wrong = [&](Word side) { return Memory::is_device(side) && given_as(side).has_value(); };
   if ((direction == kHostToHost || direction == kHostToDevice) && is_wrong(src)) {
     machine.stop_at(src, "a source that is the host's");
     return false;

@@ -64,7 +64,7 @@ class Judgement {
     if (!earlier || !later) return false;
     // Whether the caller's memory is pinned is not known.
     const auto by_host = [](const ordering::Access& access) { return access.source == ordering::AccessSource::Host; };
-    if ((by_host(hazard.earlier) || by_host(hazard.later)) && cuda_.given_block(hazard.allocation.range.begin))
+    if ((by_host(hazard.earlier) || by_host(hazard.later)) && cuda_.given_as(hazard.allocation.range.begin))
       return false;
     // The caller's streams may be one, and that of an object that shows it.
     const bool by_caller = is_anybodys(hazard.earlier) || is_anybodys(hazard.later);
@@ -114,12 +114,12 @@ class Judgement {
   bool closed_, exposing_;
 };
 
-/// Follows one caller, and again with other blocks in the host's memory, until it is right about them.
+/// Follows one caller, and again with more of its memory in the host's, until it is right about that.
 std::vector<Hazard> follow_caller(const Caller& caller, const llvm::Function& function, Symbols& symbols,
                                   const HostModule& host, const FollowOptions& options, Followed& result) {
   constexpr std::uint64_t kMostSteps = 400'000;
   constexpr std::size_t kMostTries = 12;
-  std::set<std::size_t> of_host;
+  std::set<Word> of_host;
   bool waits = false;
   for (std::size_t tries = 0; tries < kMostTries; ++tries) {
     Followed followed;
@@ -135,8 +135,8 @@ std::vector<Hazard> follow_caller(const Caller& caller, const llvm::Function& fu
                        : "a call with arguments that were made up (--dump-ir shows them) was followed to here";
     Machine machine(*host.module(), follower, kMostSteps);
     machine.run(function);
-    const auto block = machine.fault() == 0 ? std::nullopt : follower.cuda().given_block(machine.fault());
-    if (block && of_host.insert(*block).second) {
+    const auto given_as = machine.fault() == 0 ? std::nullopt : follower.cuda().given_as(machine.fault());
+    if (given_as && of_host.insert(*given_as).second) {
       result.steps += machine.steps();
       continue;
     }

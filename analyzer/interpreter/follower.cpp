@@ -16,6 +16,8 @@
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Instructions.h"
 
+#include <cstdio>
+#include <cstdlib>
 namespace streamsan::analyzer::interpreter {
 
 using ordering::AccessSource;
@@ -206,8 +208,11 @@ void Follower::hazard(const ordering::Hazard& found) {
   if (made.earlier->stream.name == made.later.stream.name && !made.later.stream.name.empty() &&
       found.earlier.stream != found.later.stream) {
     // Made by one call: the first of them, the second, ...
-    made.earlier->stream.name += " (" + std::to_string(cuda_.number(found.earlier.stream)) + ")";
-    made.later.stream.name += " (" + std::to_string(cuda_.number(found.later.stream)) + ")";
+    const std::size_t earlier = cuda_.number(found.earlier.stream), later = cuda_.number(found.later.stream);
+    if (earlier != later) {
+      made.earlier->stream.name += " (" + std::to_string(earlier) + ")";
+      made.later.stream.name += " (" + std::to_string(later) + ")";
+    }
   }
   made.buffer.memory_kind = found.allocation.kind;
   if (Where allocation = where(found.allocation.site); allocation.site.line != 0) {
@@ -216,7 +221,7 @@ void Follower::hazard(const ordering::Hazard& found) {
     made.buffer.origin = std::move(allocation);
     made.buffer.allocated = true;
   }
-  if (cuda_.given_block(found.allocation.range.begin)) made.buffer.name = "memory of the caller's";
+  if (cuda_.given_as(found.allocation.range.begin)) made.buffer.name = "memory of the caller's";
   made.cause = cause_of(found.explanation.nearest);
   if (found.explanation.record_site != ordering::kNoSite) made.edge = where(found.explanation.record_site);
   if (made.cause == Cause::NeverRecorded && found.explanation.wait_site != ordering::kNoSite)

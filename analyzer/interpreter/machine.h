@@ -95,6 +95,8 @@ class Machine {
   /// Something has happened that a loop that only computes does not do: it is not cut short as one of those.
   void event() { ++events_; }
   [[nodiscard]] std::uint64_t events() const { return events_; }
+  /// Lets the program's other threads have a turn.
+  void give_way() { yielded_ = threads_.size() > 1; }
   /// Loops with events in them were cut short.
   [[nodiscard]] bool cut() const { return cut_; }
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
