@@ -71,7 +71,7 @@ class Text {
   std::optional<Caller> live(const clang::CXXRecordDecl& record, const clang::CXXConstructorDecl* constructor) {
     result_.record = &record;
     const std::string type = spelled(context_.getCanonicalTagType(&record));
-    fixed_ = way_.pieces;
+    fixed_ = way_.own == Way::Size::Smaller;
     const auto arguments = constructor == nullptr ? std::optional<std::string>("") : given(*constructor);
     fixed_ = false;
     if (!arguments) return std::nullopt;
@@ -193,7 +193,10 @@ class Text {
     const Meaning meaning = meaning_of(called);
     if (meaning == Meaning::Pitch) return "4096";
     if (meaning == Meaning::HowMuch)
-      return alone_ && depth == 0 ? "1" : fixed_ || (depth > 0 && way_.pieces) ? "16" : kHowMany;
+      return alone_ && depth == 0                                        ? "1"
+             : fixed_ || (depth > 0 && way_.own == Way::Size::Smaller) ? "16"
+             : depth > 0 && way_.own == Way::Size::Larger              ? "4096"
+                                                                       : kHowMany;
     if (way_.alike) return "0";
     const std::string which = element_.empty() ? std::to_string(which_++) : element_;
     return meaning == Meaning::Where ? which + " * " + kHowMany : which;

@@ -17,6 +17,10 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstdio>
+#include <cstdlib>
+#include <cstdio>
+#include <cstdlib>
 namespace streamsan::analyzer::interpreter {
 
 using api::EffectKind;
@@ -459,6 +463,7 @@ Outcome Cuda::called(Machine& machine, const llvm::Function& function, const std
       return Outcome::Done;
     case ActionKind::SetHandleStream:
       handle_streams_[arguments.word(0)] = arguments.word(1);
+      if (!model->uses_work_area) work_areas_.erase(arguments.word(0));
       return Outcome::Done;
     case ActionKind::LibraryWork:
     case ActionKind::Communication:

@@ -50,7 +50,8 @@ class Cuda {
   /// From now on the host knows all work to be done: for calls that are not known and may have waited.
   void may_wait(Machine& machine);
   void touch(Machine& machine, Word address, std::size_t size, bool write);
-  /// Has the host function ended? Then what it has touched is work of its stream.
+  /// Has the host function ended, or gone so far that another thread has its turn? Then what it has touched is work of its
+  /// stream, and the host may know that it is done.
   void end_host_function(Machine& machine);
   void host_freed(Machine& machine, Word address, std::size_t size);
 
@@ -184,6 +185,7 @@ class Cuda {
     std::string name;
     std::vector<ordering::Call> calls;  ///< of what it touches: a place each
     std::vector<ordering::KernelBytes> bytes;
+    bool settled = false;  ///< another thread has had its turn, and nothing was touched since
   };
   std::optional<HostFunction> host_function_;
   struct Launch {

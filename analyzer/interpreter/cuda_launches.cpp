@@ -20,6 +20,10 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstdio>
+#include <cstdlib>
+#include <cstdio>
+#include <cstdlib>
 namespace streamsan::analyzer::interpreter {
 
 using ordering::AccessMode;
@@ -324,7 +328,7 @@ void Cuda::library_work(Machine& machine, const llvm::Function& function, const 
     if (mode != AccessMode::Unknown)
       bytes.push_back({.bytes = linear(address, 1), .mode = mode, .widened = false, .early = false});
   }
-  if (model.uses_work_area && model.handle_argument >= 0)
+  if (model.handle_argument >= 0 && (model.uses_work_area || work_areas_.contains(argument(model.handle_argument))))
     bytes.push_back({.bytes = linear(work_area(machine, argument(model.handle_argument)), 1),
                      .mode = AccessMode::Write,
                      .widened = false,

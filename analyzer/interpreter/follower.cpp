@@ -18,6 +18,10 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstdio>
+#include <cstdlib>
+#include <cstdio>
+#include <cstdlib>
 namespace streamsan::analyzer::interpreter {
 
 using ordering::AccessSource;
@@ -131,6 +135,10 @@ std::string Follower::first_argument(const Where& where) const {
     if (!arrow && (c == ')' || c == ']' || c == '>') && --depth < 0) break;
     if (c == ',' && depth == 0) break;
     result += c;
+  }
+  if (const std::size_t cast = result.find("_cast<"); cast != std::string::npos && result.ends_with(')')) {
+    const std::size_t inside = result.find(">(", cast);
+    if (inside != std::string::npos) result = result.substr(inside + 2, result.size() - inside - 3);
   }
   while (!result.empty() && (result.front() == ' ' || result.front() == '&' || result.front() == '(')) {
     if (result.front() == '(') {
