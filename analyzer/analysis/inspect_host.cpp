@@ -27,15 +27,17 @@ void HostQuestions::host_access() {
     const std::optional<Pending> mine = touch(values_, *look_.store, look_.index, i);
     if (!mine || access.mode == ir::Mode::Unknown) continue;
     const auto kind = look_.order->kind(values_, access, mine->memory);
-    // Plain code cannot touch device memory: it only seems to. A call with a name can (MPI, GPU-aware).
-    if (look_.op->name.empty() && (kind == MemoryKind::Device || kind == MemoryKind::DeviceAsync)) continue;
+    // Plain code and the standard library cannot touch device memory: they only seem to. Other calls can (MPI, GPU-aware).
+    const std::string& name = look_.op->name;
+    const bool is_plain = name.empty() || name.starts_with("std::") || name.starts_with("mem");
+    if (is_plain && (kind == MemoryKind::Device || kind == MemoryKind::DeviceAsync)) continue;
     if (access.mode != ir::Mode::Read) write_captured(mine->memory, access);
     for (const Pending& earlier : look_.order->pending()) {
       if (earlier.access >= kEventRecord || is_message(values_, earlier)) continue;
       if (!related(values_, earlier.memory, mine->memory)) continue;
       // For the same reason an operator worked on a tensor of the host, at once.
       const ir::Op& work = values_.op(earlier.op);
-      if (look_.op->name.empty() && work.tensor && work.work != ir::Work::Copy) continue;
+      if (is_plain && work.of_tensors) continue;
       if (sets_.has(earlier.must, kHost)) {
         look_.note_calm(earlier);
         continue;

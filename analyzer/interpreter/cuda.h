@@ -121,6 +121,8 @@ class Cuda {
   bool fits(Machine& machine, Word address, Word bytes);
   /// False: one side of a copy is the host's and was given as the device's; the machine has stopped.
   bool sides_are_right(Machine& machine, const Model& model, const Arguments& arguments, Word dst, Word src);
+  [[nodiscard]] bool fills(const Parameter& pointer, Word address, const std::vector<Parameter>& given,
+                           std::uint32_t limits) const;
   void launch_plain(Machine& machine, const Arguments& arguments);
   /// With a cudaLaunchConfig_t.
   void launch_configured(Machine& machine, const Arguments& arguments);

@@ -13,6 +13,8 @@
 #include <cstdlib>
 #include <cstdio>
 #include <cstdlib>
+#include <cstdio>
+#include <cstdlib>
 namespace streamsan::analyzer::interpreter {
 
 Word Cuda::shadowed(Machine& machine, Word variable) {

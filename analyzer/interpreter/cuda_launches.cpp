@@ -24,6 +24,8 @@
 #include <cstdlib>
 #include <cstdio>
 #include <cstdlib>
+#include <cstdio>
+#include <cstdlib>
 namespace streamsan::analyzer::interpreter {
 
 using ordering::AccessMode;
@@ -88,6 +90,22 @@ std::optional<std::size_t> Cuda::offset_of(const clang::CXXRecordDecl& record, s
   return offset;
 }
 
+/// Is it the begin of a block of as many elements as one of the numbers says: of those that say where the work ends, if the
+/// kernel has such ones?
+bool Cuda::fills(const Parameter& pointer, Word address, const std::vector<Parameter>& given,
+                 std::uint32_t limits) const {
+  const auto block = blocks_.find(address);
+  const clang::QualType type = pointer.declared->getType().getNonReferenceType();
+  if (block == blocks_.end() || !type->isPointerType() || type->getPointeeType()->isIncompleteType()) return false;
+  const auto element =
+      static_cast<Word>(symbols_.context().getTypeSizeInChars(type->getPointeeType()).getQuantity());
+  for (std::size_t i = 0; i < given.size() && i < 32; ++i)
+    if ((limits == 0 || (limits >> i & 1U) != 0) && given[i].declared->getType()->isIntegerType() &&
+        given[i].value() <= Memory::kMostSize && given[i].value() * element == block->second - address)
+      return true;
+  return false;
+}
+
 void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint64_t threads, Word parameters,
                          Word handle, bool overlaps) {
   if (threads == 0) return;
@@ -108,7 +126,8 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint
       return false;
     };
     // A number that says where the work ends, and is 0 here, may be what the GPU has computed.
-    const bool is_empty = any_of(kernels_.limits(*kernel), true);
+    const std::uint32_t limits = kernels_.limits(*kernel);
+  const bool is_empty = any_of(limits, true);
     const auto add = [&](const Parameter& parameter, std::size_t offset, const PointerEffect& effect) {
       if (offset + sizeof(Word) > parameter.size) return;
       const Word address = load_word(parameter.at + offset);
@@ -127,9 +146,11 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint
                           .early = early,
                           .reach = at_start ? 0 : one ? static_cast<Word>(*part.bytes) + 1 : Memory::kMostSize,
                           .parted = !at_start});
-      // It begins there, for certain.
+      // It begins there, for certain; and goes to the end of a block of as many elements as a number says where it ends.
+      const bool all = part.kind == Kind::Whole && offset == 0 && fills(parameter, address, *given, limits);
       if (sure && !effect.depends_on_data && (at_start || one))
-        bytes.push_back({.bytes = linear(address + (one ? static_cast<Word>(*part.bytes) : 0), 1),
+        bytes.push_back({.bytes = linear(address + (one ? static_cast<Word>(*part.bytes) : 0),
+                                         all ? blocks_.at(address) - address : 1),
                          .mode = mode,
                          .widened = false,
                          .early = early});

@@ -169,13 +169,20 @@ bool Machine::polls(Frame& frame, std::uint32_t loop) {
   return false;
 }
 
-/// A loop that only computes need not be run to its end, nor one that has shown all that it does in many rounds.
-bool Machine::is_enough(const Frame& frame, std::uint32_t loop) const {
-  constexpr std::uint64_t kMostSteps = 100'000;
+/// A loop that only computes need not be run to its end, nor one that has shown all that it does in many rounds. Where one
+/// was left early, it is left earlier the next time: who fills a large array does so in each round of another loop.
+bool Machine::is_enough(const Frame& frame, std::uint32_t loop) {
+  constexpr std::uint64_t kMostSteps = 100'000, kMostAgain = 5'000;
   constexpr std::uint32_t kMostRounds = 40;
   if (frame.loops.empty()) return false;
   const Frame::Rounds& rounds = frame.loops[loop];
-  if (rounds.events == events_) return rounds.count > 1 && steps_ - rounds.steps > kMostSteps;
+  if (rounds.events == events_) {
+    const std::pair here(static_cast<const void*>(frame.code), loop);
+    const bool again = left_early_.contains(here);
+    if (rounds.count <= 1 || steps_ - rounds.steps <= (again ? kMostAgain : kMostSteps)) return false;
+    left_early_.insert(here);
+    return true;
+  }
   return rounds.count > kMostRounds && steps_ - rounds.steps > kMostSteps;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <memory>
 #include <span>
 #include <string>
@@ -153,7 +154,7 @@ class Machine {
   void step();
   void call(const Decoded& decoded, Frame& frame);
   void go(Frame& frame, const Decoded& decoded, std::size_t way);
-  [[nodiscard]] bool is_enough(const Frame& frame, std::uint32_t loop) const;
+  [[nodiscard]] bool is_enough(const Frame& frame, std::uint32_t loop);
   bool polls(Frame& frame, std::uint32_t loop);
   void unwind();
   /// The calling thread's own of a thread_local variable.
@@ -171,6 +172,7 @@ class Machine {
   std::uint64_t events_ = 0;
   std::uint64_t polls_ = 0;  ///< volatile and atomic reads
   bool cut_ = false;
+  std::set<std::pair<const void*, std::uint32_t>> left_early_;  ///< loops that only compute, by their function
   Word watched_ = 0;
   Word watched_size_ = 0;
   std::string stopped_;
