@@ -189,13 +189,18 @@ class Text {
     return one;
   }
 
+  /// The numbers that an object is made with say how much it has room for, those of a plain struct how much there is.
+  [[nodiscard]] bool makes_room(int depth) const {
+    return depth > 0 && way_.own == Way::Size::Larger && llvm::isa_and_nonnull<clang::ParmVarDecl>(filled_);
+  }
+
   std::string number(llvm::StringRef called, int depth) {
     const Meaning meaning = meaning_of(called);
     if (meaning == Meaning::Pitch) return "4096";
     if (meaning == Meaning::HowMuch)
       return alone_ && depth == 0                                        ? "1"
              : fixed_ || (depth > 0 && way_.own == Way::Size::Smaller) ? "16"
-             : depth > 0 && way_.own == Way::Size::Larger              ? "4096"
+             : makes_room(depth)              ? "4096"
                                                                        : kHowMany;
     if (way_.alike) return "0";
     const std::string which = element_.empty() ? std::to_string(which_++) : element_;

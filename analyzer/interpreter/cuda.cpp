@@ -23,6 +23,8 @@
 #include <cstdlib>
 #include <cstdio>
 #include <cstdlib>
+#include <cstdio>
+#include <cstdlib>
 namespace streamsan::analyzer::interpreter {
 
 using api::EffectKind;
@@ -45,6 +47,11 @@ ordering::Call Cuda::now(Machine& machine, std::string name) {
   places_.push_back(std::move(place));
   names_.push_back(std::move(name));
   return {thread_, ordering::SiteId{static_cast<std::uint32_t>(places_.size() - 1)}};
+}
+
+std::string Cuda::kernel(ordering::SiteId site) const {
+  const auto found = launched_.find(site);
+  return found == launched_.end() ? std::string() : found->second;
 }
 
 std::optional<ordering::SiteId> Cuda::made(ordering::StreamId stream) const {
@@ -438,7 +445,7 @@ Outcome Cuda::called(Machine& machine, const llvm::Function& function, const std
     return Outcome::Done;
   }
   if (give(machine, name, arguments, result)) return Outcome::Done;
-  if (launch(machine, name, arguments)) {
+  if (launch(machine, name, arguments) || function_handle(machine, name, arguments)) {
     machine.event();
     return Outcome::Done;
   }

@@ -58,6 +58,8 @@ class Cuda {
   [[nodiscard]] const Place& place(ordering::SiteId site) const { return places_[static_cast<std::size_t>(site)]; }
   /// What the operation at a site is called: "kernel 'scale'".
   [[nodiscard]] const std::string& name(ordering::SiteId site) const { return names_[static_cast<std::size_t>(site)]; }
+  /// The name of the kernel that was launched there; empty: none was.
+  [[nodiscard]] std::string kernel(ordering::SiteId site) const;
   [[nodiscard]] std::optional<ordering::SiteId> made(ordering::StreamId stream) const;
   [[nodiscard]] std::optional<ordering::SiteId> made(ordering::EventId event) const;
   /// Of those that were made at the same place, counted from 1.
@@ -111,6 +113,13 @@ class Cuda {
   bool launch(Machine& machine, std::string_view name, const Arguments& arguments);
   void push_configuration(Machine& machine, const Arguments& arguments);
   void pop_configuration(Machine& machine, const Arguments& arguments);
+  /// False: `name` is none that asks for a kernel's handle or launches by one (cuda_functions.cpp).
+  bool function_handle(Machine& machine, std::string_view name, const Arguments& arguments);
+  void name_function(Machine& machine, Word out, const llvm::Function* stub);
+  void function_of_symbol(Machine& machine, const Arguments& arguments);
+  void function_of_name(Machine& machine, const Arguments& arguments);
+  void function_of_function(Machine& machine, const Arguments& arguments);
+  void launch_function(Machine& machine, const Arguments& arguments);
   /// False: `name` is no function that gives a caller its arguments.
   bool give(Machine& machine, std::string_view name, const Arguments& arguments, Byte* result);
   Word give_memory(Machine& machine, const Arguments& arguments);
@@ -152,6 +161,7 @@ class Cuda {
   KernelEffects kernels_;
   std::vector<Place> places_;
   std::vector<std::string> names_;
+  std::map<ordering::SiteId, std::string> launched_;  ///< kernels
   std::map<Word, ordering::StreamId> streams_;
   std::map<Word, ordering::EventId> events_;
   std::map<ordering::StreamId, ordering::SiteId> stream_sites_;
@@ -159,6 +169,7 @@ class Cuda {
   std::map<Word, GridBehaviour> fronts_;  ///< of the last kernel in a stream
   std::map<Word, Word> handle_streams_;   ///< of a library's handle
   std::map<Word, Word> work_areas_;       ///< likewise
+  std::map<Word, const llvm::Function*> function_handles_;  ///< the stub; nullptr: of another file
   std::map<Word, Word> shadows_;          ///< variables of the device, by that of the host
   std::map<Word, std::vector<Captured>> graphs_;
   std::map<Word, Word> capturing_;  ///< stream -> graph

@@ -26,6 +26,8 @@
 #include <cstdlib>
 #include <cstdio>
 #include <cstdlib>
+#include <cstdio>
+#include <cstdlib>
 namespace streamsan::analyzer::interpreter {
 
 using ordering::AccessMode;
@@ -182,6 +184,7 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint
   front->second = behaviour;
   const ordering::Call call =
       now(machine, kernel == nullptr ? "a kernel" : "kernel '" + kernel->getNameAsString() + "'");
+  if (kernel != nullptr) launched_[call.site] = kernel->getNameAsString();
   enqueue(handle, call, [this, shape, pointers, bytes](ordering::Call here, ordering::StreamId stream) {
     model_.launch(here, stream, shape, pointers, bytes);
   });

@@ -24,6 +24,8 @@
 #include <cstdlib>
 #include <cstdio>
 #include <cstdlib>
+#include <cstdio>
+#include <cstdlib>
 namespace streamsan::analyzer::interpreter {
 
 using ordering::AccessSource;
@@ -95,23 +97,35 @@ clang::SourceLocation Follower::location(const llvm::Instruction& instruction) c
   return place.isInvalid() || sources_.isInSystemHeader(place) ? clang::SourceLocation() : place;
 }
 
+/// The text of the line that a place is on.
+std::string_view Follower::line_at(clang::SourceLocation place) const {
+  const clang::FileIDAndOffset at = sources_.getDecomposedLoc(place);
+  const std::string_view file = sources_.getBufferData(at.first);
+  const std::size_t begin = at.second == 0 ? 0 : file.rfind('\n', at.second - 1) + 1;
+  return file.substr(begin, file.find('\n', at.second) - begin);
+}
+
+/// Innermost first. A kernel that a helper launches for its callers stands where it is named.
 Where Follower::where(ordering::SiteId site) const {
+  std::vector<std::pair<clang::SourceLocation, const llvm::Instruction*>> places;
+  for (const llvm::Instruction* instruction : cuda_.place(site))
+    if (instruction != nullptr)
+      if (const clang::SourceLocation place = location(*instruction); place.isValid())
+        places.emplace_back(place, instruction);
+  const std::string kernel = cuda_.kernel(site);
+  const auto named = std::ranges::find_if(
+      places, [&](const auto& place) { return line_at(place.first).find(kernel) != std::string_view::npos; });
+  if (!kernel.empty() && named != places.end()) places.erase(places.begin(), named);
   Where result;
-  bool first = true;
-  for (const llvm::Instruction* instruction : cuda_.place(site)) {
-    if (instruction == nullptr) continue;
-    const clang::SourceLocation place = location(*instruction);
-    if (place.isInvalid()) continue;
+  for (const auto& [place, instruction] : places) {
     ir::Site at = sites_.at(place);
     if (const auto* function =
             llvm::dyn_cast_or_null<clang::NamedDecl>(host_.declaration(instruction->getFunction()->getName())))
       at.function = function->getNameAsString();
-    if (first) {
+    if (&place == &places.front().first)
       result.site = std::move(at);
-      first = false;
-    } else {
+    else
       result.calls.push_back(std::move(at));
-    }
   }
   return result;
 }
@@ -124,7 +138,16 @@ std::string Follower::first_argument(const Where& where) const {
   const char* text = sources_.getCharacterData(place, &invalid);
   if (invalid) return {};
   std::string_view rest(text, std::min<std::size_t>(std::strlen(text), 300));
-  const std::size_t call = rest.find("cuda");
+  // Of the runtime, of the driver, of HIP.
+  std::size_t call = std::string_view::npos;
+  for (const std::string_view prefix : {"cuda", "cu", "hip"})
+    for (std::size_t at = rest.find(prefix); at != std::string_view::npos; at = rest.find(prefix, at + 1)) {
+      const std::size_t next = at + prefix.size();
+      const bool begins = at == 0 || (std::isalnum(static_cast<unsigned char>(rest[at - 1])) == 0 && rest[at - 1] != '_');
+      if (!begins || next >= rest.size() || std::isupper(static_cast<unsigned char>(rest[next])) == 0) continue;
+      call = std::min(call, at);
+      break;
+    }
   if (call == std::string_view::npos) return {};
   std::size_t open = rest.find('(', call);
   if (open == std::string_view::npos || rest.find_first_of(";{}", 0) < open) return {};

@@ -195,6 +195,19 @@ bool Machine::call_next(Word function, std::span<const Word> arguments) {
   return enter(*code, values, nullptr);
 }
 
+std::size_t Machine::rest_of_variable(Word address) const {
+  for (const Frame& frame : thread_->frames) {
+    for (const Decoded& one : frame.code->body) {
+      const auto* made = llvm::dyn_cast<llvm::AllocaInst>(one.written);
+      if (made == nullptr || one.place == kNoPlace || made->isArrayAllocation()) continue;
+      const Word begin = load_word(reinterpret_cast<Word>(frame.slots + one.place));
+      const Word size = image_.layout().getTypeAllocSize(made->getAllocatedType()).getFixedValue();
+      if (begin <= address && address < begin + size) return begin + size - address;
+    }
+  }
+  return 0;
+}
+
 std::size_t Machine::start_thread(Word function, std::span<const Word> arguments) {
   if (threads_.size() >= Memory::kMostThreads) return 0;
   auto& fresh = threads_.emplace_back(std::make_unique<Thread>());

@@ -101,6 +101,8 @@ class Machine {
   /// Loops with events in them were cut short.
   [[nodiscard]] bool cut() const { return cut_; }
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
+  /// Bytes from there to the end of the local variable that the address lies in; 0: it lies in none.
+  [[nodiscard]] std::size_t rest_of_variable(Word address) const;
   /// What one step did to so many bytes.
   void work(Word bytes) { steps_ += bytes / 64; }
   /// What the function returned, if that is an int.
