@@ -63,9 +63,7 @@ void HandleQuestions::wait() {
       look_.op->kind == OpKind::Wait ? look_.order->stream_of(values_, *look_.store, look_.index) : kUnknown;
   waited_events_.emplace_back(event, look_.index);
   if (look_.order->never_recorded(values_, event)) {
-    // A function that waits for the last use before it hands something out is also called when there was none.
-    const bool of_helper = look_.op->kind == OpKind::SyncEvent && values_.of_a_callee(look_.index);
-    const bool perhaps = of_helper || may_ask_for_record();
+    const bool perhaps = in_construction() || may_ask_for_record();
     Hazard hazard = look_.start(Check::EventWaitWithoutRecord, perhaps ? Level::Maybe : Level::Definite);
     hazard.later = witness_.action(look_.index, waiter);
     hazard.event = witness_.event(event, look_.op->event, look_.index);
@@ -91,6 +89,20 @@ void HandleQuestions::wait() {
     look_.raise({.hazard = std::move(hazard), .later = look_.index, .earlier = state->record});
     missed_join(event, waiter, *state);
   }
+}
+
+/// A method that waits on the host for the last use is also called by the constructor, when there was none.
+bool HandleQuestions::in_construction() const {
+  if (look_.op->kind != OpKind::SyncEvent || !values_.of_a_callee(look_.index)) return false;
+  const auto constructs = [](const std::string& function) {
+    const std::size_t at = function.rfind("::");
+    if (at == std::string::npos) return false;
+    const std::string_view of = std::string_view(function).substr(0, at), name = std::string_view(function).substr(at + 2);
+    return of == name || of.ends_with("::" + std::string(name));
+  };
+  return constructs(values_.function().name) ||
+         std::ranges::any_of(witness_.where(look_.index).calls,
+                             [&](const ir::Site& call) { return constructs(call.function); });
 }
 
 bool HandleQuestions::may_ask_for_record() const {

@@ -32,6 +32,7 @@ class HandleQuestions : Questions {
   /// The wait here is in a branch of a condition that is not understood, and ways past it lead to a record: whether there
   /// has been one may be what the condition asks for.
   [[nodiscard]] bool may_ask_for_record() const;
+  [[nodiscard]] bool in_construction() const;
   void record();
   void elapsed();
   /// Where another function waits for an event that this one records twice; nullptr: nowhere, or not for certain.

@@ -178,10 +178,10 @@ class Text {
     return object(type, *record->getDefinition(), depth);
   }
 
-  /// As variable(); where things are alike, what refers to one class of the program's refers to one object.
+  /// As variable(); what refers to one class of the program's refers to one object.
   std::optional<std::string> shared(QualType type, llvm::StringRef called, int depth) {
     const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
-    if (!way_.alike || record == nullptr || symbols_.in_system_header(*record)) return variable(type, called, depth);
+    if (!way_.one || record == nullptr || symbols_.in_system_header(*record)) return variable(type, called, depth);
     const auto known = objects_.find(record->getCanonicalDecl());
     if (known != objects_.end()) return known->second;
     const auto one = variable(type, called, depth);
@@ -212,7 +212,7 @@ class Text {
     switch (symbols_.kind(type)) {
       case ir::TypeKind::Stream:
         return made(type,
-                    std::string(kGivenStream) + "(" + std::to_string(depth == 0 || !way_.alike ? streams_++ : 0) + ")");
+                    std::string(kGivenStream) + "(" + std::to_string(depth == 0 || !way_.one ? streams_++ : 0) + ")");
       case ir::TypeKind::Event:
         return made(type, std::string(kGivenEvent) + "()");
       default:

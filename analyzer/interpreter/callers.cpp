@@ -20,7 +20,7 @@
 // ARGUMENTS are what most callers would give: memory of its own for each pointer, a stream of the caller's, 64 for numbers
 // that say how much, arrays and containers of 64 elements, structs filled in field by field. Flags, numbers that say
 // which one, and whether two references are to one object, are given in several ways (Way). What shows with one value of a
-// flag only does not count. A type that no argument can be made for (a template's, an abstract class) leaves its function without a
+// flag only, or only if two references are to one object or are to two, does not count. A type that no argument can be made for (a template's, an abstract class) leaves its function without a
 // caller.
 #include "analyzer/interpreter/callers.h"
 
@@ -189,8 +189,8 @@ std::vector<Caller> callers(Symbols& symbols) {
                                      std::pair(Size::Smaller, false)}) {
       ++group;
       if (result.size() >= kMost) return true;
-      for (const bool flags : {false, true}) {
-        std::optional<Caller> caller = write(Way{.flags = flags, .alike = alike, .own = own});
+      for (const auto& [flags, one] : {std::pair(false, true), std::pair(true, true), std::pair(false, false)}) {
+        std::optional<Caller> caller = write(Way{.flags = flags, .one = one, .alike = alike, .own = own});
         if (!caller) return false;
         if (!texts.insert(caller->text).second) continue;
         caller->name = "streamsan_caller_" + std::to_string(result.size());

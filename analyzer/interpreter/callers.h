@@ -22,7 +22,8 @@ struct Caller {
   std::string name;         ///< of the function that it is
   std::string text;         ///< its definition
   std::vector<Line> lines;  ///< of the text, the first one at 0
-  std::size_t group = 0;    ///< callers of one thing that differ in flags have one: what counts, all of them show
+  std::size_t group = 0;    ///< callers of one thing that differ in flags and in what is one object have one: what
+                            ///< counts, all of them show
   bool in_place = false;    ///< followed only if those of the group before it ended by what the program does itself
   const clang::CXXRecordDecl* record = nullptr;  ///< of the object whose life it is; nullptr: it calls one function
 };

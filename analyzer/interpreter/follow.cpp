@@ -174,7 +174,7 @@ std::vector<Hazard> common(std::vector<Hazard> a, const std::vector<Hazard>& b) 
   return a;
 }
 
-/// Callers that differ in flags.
+/// Callers of one group.
 struct Variants {
   std::vector<Hazard> hazards;  ///< what all of them show
   bool any = false;
