@@ -73,6 +73,24 @@ class Cuda {
   [[nodiscard]] std::optional<std::size_t> given_block(Word address) const;
   [[nodiscard]] bool is_given(ordering::StreamId stream) const;
 
+  // For what is built on it (cuda_for_others.cpp). Streams are handles; `name`: of the operation, as name() says it.
+  [[nodiscard]] Word device(const Machine& machine);
+  /// A stream that does not wait for the default one.
+  Word make_stream(Machine& machine, const std::string& name);
+  /// As a made-up caller gives them: the stream of a number, memory of so many bytes.
+  Word given_stream(Machine& machine, Word number);
+  Word given_memory(Machine& machine, Word bytes, bool on_host = false);
+  void work(Machine& machine, const std::string& name, Word stream, const std::vector<ordering::KernelBytes>& bytes);
+  void copy(Machine& machine, const std::string& name, Word stream, const ordering::Footprint& dst,
+            const ordering::Footprint& src);
+  void wait_for(Machine& machine, const std::string& name, Word stream);
+  /// A block of a caching allocator, whose memory is used again in the order of `stream` once it is given back; the
+  /// host's, without a stream, at once. 0: there is no memory.
+  Word take_block(Machine& machine, const std::string& name, std::optional<Word> stream, Word bytes);
+  /// The allocator waits for what is in the stream when the block is given back.
+  void use_block(Word stream, Word block);
+  void return_block(Machine& machine, const std::string& name, Word block);
+
  private:
   struct Touch {
     const llvm::Instruction* by = nullptr;
@@ -158,6 +176,7 @@ class Cuda {
   bool made_up_ = false;
   std::vector<ordering::SiteId> waits_;
   std::map<Word, Word> blocks_;  ///< of memory, begin -> end
+  std::map<Word, std::optional<Word>> lent_blocks_;  ///< of a caching allocator, with their streams
   std::set<std::size_t> host_blocks_;
   std::vector<ordering::Range> given_blocks_;
   std::map<Word, Word> given_streams_;              ///< handle, by number

@@ -14,6 +14,7 @@
 #include "analyzer/interpreter/follower.h"
 #include "analyzer/interpreter/late_parser.h"
 #include "analyzer/interpreter/module.h"
+#include "analyzer/interpreter/torch_text.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
 #include "clang/AST/DeclCXX.h"
@@ -118,13 +119,15 @@ class Judgement {
 std::vector<Hazard> follow_caller(const Caller& caller, const llvm::Function& function, Symbols& symbols,
                                   const HostModule& host, const FollowOptions& options, Followed& result) {
   constexpr std::uint64_t kMostSteps = 400'000;
-  constexpr std::size_t kMostTries = 12;
+  constexpr std::size_t kMostTries = 24;
   std::set<std::size_t> of_host;
+  TensorGuesses guesses;
   bool waits = false;
   for (std::size_t tries = 0; tries < kMostTries; ++tries) {
     Followed followed;
     Follower follower(symbols, host, options, followed);
     follower.cuda().keep_in_host(of_host);
+    follower.torch().make_up(guesses);
     Judgement judgement(caller, function, follower.cuda(), options);
     if (waits) judgement.somebody_waits();
     follower.counts = [&](const ordering::Hazard& hazard) { return judgement.counts(hazard); };
@@ -135,8 +138,9 @@ std::vector<Hazard> follow_caller(const Caller& caller, const llvm::Function& fu
                        : "a call with arguments that were made up (--dump-ir shows them) was followed to here";
     Machine machine(*host.module(), follower, kMostSteps);
     machine.run(function);
+    if (machine.fault() != 0) follower.torch().blame(machine.fault());
     const auto block = machine.fault() == 0 ? std::nullopt : follower.cuda().given_block(machine.fault());
-    if (block && of_host.insert(*block).second) {
+    if (follower.torch().guesses_better() || (block && of_host.insert(*block).second)) {
       result.steps += machine.steps();
       continue;
     }
@@ -234,9 +238,15 @@ Followed follow_callers(clang::ASTContext& context, const Models& models, clang:
     Symbols symbols(context, models);
     LateParser parser(preprocessor);
     if (!parser.parse(kGivenFunctions)) return;
+    std::vector<Caller> written = callers(symbols);  // not of what is parsed from here on
+    if (has_torch(context))
+      for (const char* const text : torch_text()) {
+        const bool whole = parser.parse(text);
+        if (!whole && text == torch_text().front()) break;
+      }
     std::vector<Caller> made;
     std::set<std::size_t> incomplete;  // groups
-    for (Caller& caller : callers(symbols)) {
+    for (Caller& caller : written) {
       std::optional<OnlyItsOwn> before(std::in_place, *context.getTranslationUnitDecl());
       if (parser.parse(caller.text)) {
         before->keep_all();

@@ -27,13 +27,15 @@ Follower::Follower(Symbols& symbols, const HostModule& host, const FollowOptions
       symbols_(symbols),
       host_(host),
       followed_(followed),
-      cuda_(symbols, host, *this, options.per_thread_default_stream) {}
+      cuda_(symbols, host, *this, options.per_thread_default_stream),
+      torch_(symbols, host, cuda_) {}
 
 Outcome Follower::call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result) {
   machine_ = &machine;
   if (!library_.on_free)
     library_.on_free = [this, &machine](Word address, std::size_t bytes) { cuda_.host_freed(machine, address, bytes); };
   Outcome outcome = library_.call(machine, function, arguments, result);
+  if (outcome == Outcome::Unknown) outcome = torch_.call(machine, function, arguments, result);
   if (outcome == Outcome::Unknown) outcome = cuda_.call(machine, function, arguments, result);
   if (outcome == Outcome::Unknown && !harmless_.contains(&function)) not_known(machine, function);
   return outcome;
@@ -245,6 +247,9 @@ void Follower::hazard(const ordering::Hazard& found) {
     case HazardKind::UseAfterFree:
       made.check = Check::PrematureFree;
       made.which = CheckCase::UseAfterFree;
+      break;
+    case HazardKind::ReleaseWhileInUse:
+      made.check = Check::MissingRecordStream;
       break;
     default:
       return;
