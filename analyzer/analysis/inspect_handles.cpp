@@ -63,7 +63,9 @@ void HandleQuestions::wait() {
       look_.op->kind == OpKind::Wait ? look_.order->stream_of(values_, *look_.store, look_.index) : kUnknown;
   waited_events_.emplace_back(event, look_.index);
   if (look_.order->never_recorded(values_, event)) {
-    const bool perhaps = may_ask_for_record();
+    // A function that waits for the last use before it hands something out is also called when there was none.
+    const bool of_helper = look_.op->kind == OpKind::SyncEvent && values_.of_a_callee(look_.index);
+    const bool perhaps = of_helper || may_ask_for_record();
     Hazard hazard = look_.start(Check::EventWaitWithoutRecord, perhaps ? Level::Maybe : Level::Definite);
     hazard.later = witness_.action(look_.index, waiter);
     hazard.event = witness_.event(event, look_.op->event, look_.index);

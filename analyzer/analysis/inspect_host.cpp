@@ -33,6 +33,9 @@ void HostQuestions::host_access() {
     for (const Pending& earlier : look_.order->pending()) {
       if (earlier.access >= kEventRecord || is_message(values_, earlier)) continue;
       if (!related(values_, earlier.memory, mine->memory)) continue;
+      // For the same reason an operator worked on a tensor of the host, at once.
+      const ir::Op& work = values_.op(earlier.op);
+      if (look_.op->name.empty() && work.tensor && work.work != ir::Work::Copy) continue;
       if (sets_.has(earlier.must, kHost)) {
         look_.note_calm(earlier);
         continue;

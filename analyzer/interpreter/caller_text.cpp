@@ -72,7 +72,7 @@ class Text {
   std::optional<Caller> live(const clang::CXXRecordDecl& record, const clang::CXXConstructorDecl* constructor) {
     result_.record = &record;
     const std::string type = spelled(context_.getCanonicalTagType(&record));
-    fixed_ = way_.pieces;
+    fixed_ = way_.own == Way::Size::Smaller;
     const auto arguments = constructor == nullptr ? std::optional<std::string>("") : given(*constructor);
     fixed_ = false;
     if (!arguments) return std::nullopt;
@@ -144,6 +144,7 @@ class Text {
   std::optional<std::string> list_of(const clang::FunctionDecl& function, int depth) {
     std::string list;
     for (const clang::ParmVarDecl* parameter : function.parameters()) {
+      filled_ = parameter;
       const QualType type = parameter->getType();
       const QualType of = type.getNonReferenceType().getUnqualifiedType();
       const auto name =
@@ -193,7 +194,10 @@ class Text {
     const Meaning meaning = meaning_of(called);
     if (meaning == Meaning::Pitch) return "4096";
     if (meaning == Meaning::HowMuch)
-      return alone_ && depth == 0 ? "1" : fixed_ || (depth > 0 && way_.pieces) ? "16" : kHowMany;
+      return alone_ && depth == 0                                        ? "1"
+             : fixed_ || (depth > 0 && way_.own == Way::Size::Smaller) ? "16"
+             : depth > 0 && way_.own == Way::Size::Larger              ? "4096"
+                                                                       : kHowMany;
     if (way_.alike) return "0";
     const std::string which = element_.empty() ? std::to_string(which_++) : element_;
     return meaning == Meaning::Where ? which + " * " + kHowMany : which;
@@ -224,9 +228,11 @@ class Text {
   }
 
   /// Of integers: if the host reads them, where things are not alike each says which.
-  std::string memory(QualType of) const {
+  std::string memory(QualType of) {
     const bool counted = !way_.alike && of->isIntegerType() && !of->isBooleanType();
-    return std::string(kGivenMemory) + "(1UL << 20, " + (counted ? "sizeof(" + spelled(of) + ")" : "0") + ")";
+    const std::size_t as = given_as_.try_emplace(filled_, given_as_.size()).first->second;
+    return std::string(kGivenMemory) + "(1UL << 20, " + (counted ? "sizeof(" + spelled(of) + ")" : "0") + ", " +
+           std::to_string(as) + ")";
   }
 
   /// An array of as many as numbers say.
@@ -290,6 +296,15 @@ class Text {
         if (!one) return std::nullopt;
         line(spelling + " " + name + "(new " + spelled(of) + "(static_cast<" + spelled(of) + "&&>(" + *one + ")));");
         return name;
+      }
+      if (class_name.ends_with("::pair")) {
+        const auto first = variable(of, "", depth + 1);
+        const clang::TemplateArgument& other = instance->getTemplateArgs()[1];
+        const auto second = first && other.getKind() == clang::TemplateArgument::Type
+                                ? variable(other.getAsType(), "", depth + 1)
+                                : std::nullopt;
+        if (second) line(spelling + " " + name + "(" + *first + ", " + *second + ");");
+        return second ? std::optional(name) : std::nullopt;
       }
       if (class_name.ends_with("::optional") && way_.flags && is_named(of, "Tensor")) {
         const auto one = variable(of, "", depth + 1);
@@ -404,6 +419,7 @@ class Text {
       if (type.isConstQualified() || type->isArrayType() || field->getName().empty()) continue;
       const clang::CXXRecordDecl* inside = type->getAsCXXRecordDecl();
       if (inside != nullptr && inside->isInStdNamespace() && !moves(*inside)) continue;
+      filled_ = field;
       const auto one = variable(type, field->getName(), depth + 1);
       if (one) line(name + "." + field->getNameAsString() + " = static_cast<" + spelled(type) + "&&>(" + *one + ");");
     }
@@ -420,6 +436,8 @@ class Text {
   int which_ = 0;
   std::string element_;                                         ///< in a loop that makes elements: its counter
   std::map<const clang::CXXRecordDecl*, std::string> objects_;  ///< of the program's classes, in this call
+  const clang::Decl* filled_ = nullptr;                         ///< the parameter or field that is given a value
+  std::map<const clang::Decl*, std::size_t> given_as_;          ///< those that are given memory, numbered
   std::string text_;
   Caller result_;
 };

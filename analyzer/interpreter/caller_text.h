@@ -17,8 +17,10 @@ namespace streamsan::analyzer {
 struct Way {
   bool flags = false;   ///< the value of a bool
   bool alike = true;    ///< what refers to one class refers to one object, and numbers that say which one are all 0
-  bool pieces = false;  ///< an object gets smaller numbers for its life than its methods do later: what works in pieces
-                        ///< has several
+  /// The numbers that an object is made with, beside those that its methods get later: of what works in pieces there are
+  /// several where its own are smaller; what refuses to work with so little is given larger ones.
+  enum class Size : std::uint8_t { Same, Smaller, Larger };
+  Size own = Size::Same;
 };
 
 bool is_public_constructor(const clang::CXXConstructorDecl& constructor);

@@ -19,8 +19,8 @@
 //
 // ARGUMENTS are what most callers would give: memory of its own for each pointer, a stream of the caller's, 64 for numbers
 // that say how much, arrays and containers of 64 elements, structs filled in field by field. Flags, numbers that say
-// which one, and whether two references are to one object, are given in several ways (Way), and only what shows in each of
-// them counts. A type that no argument can be made for (a template's, an abstract class) leaves its function without a
+// which one, and whether two references are to one object, are given in several ways (Way). What shows with one value of a
+// flag only does not count. A type that no argument can be made for (a template's, an abstract class) leaves its function without a
 // caller.
 #include "analyzer/interpreter/callers.h"
 
@@ -44,7 +44,7 @@ using clang::QualType;
 }  // namespace
 
 const char* const kGivenFunctions =
-    "extern \"C\" { void* streamsan_given_memory(unsigned long, unsigned long); void* streamsan_given_stream(unsigned "
+    "extern \"C\" { void* streamsan_given_memory(unsigned long, unsigned long, unsigned long); void* streamsan_given_stream(unsigned "
     "long); void* streamsan_given_event(); void* streamsan_called_back(); }";
 
 namespace {
@@ -192,20 +192,22 @@ std::vector<Caller> callers(Symbols& symbols) {
   std::size_t group = 0;
   const auto add = [&](const auto& write) {
     std::set<std::string> texts;
-    for (const bool pieces : {false, true}) {
+    using Size = Way::Size;
+    for (const auto& [own, alike] : {std::pair(Size::Same, true), std::pair(Size::Larger, true),
+                                     std::pair(Size::Same, false), std::pair(Size::Smaller, true),
+                                     std::pair(Size::Smaller, false)}) {
       ++group;
       if (result.size() >= kMost) return true;
-      for (const bool alike : {true, false}) {
-        for (const bool flags : {false, true}) {
-          std::optional<Caller> caller = write(Way{.flags = flags, .alike = alike, .pieces = pieces});
-          if (!caller) return false;
-          if (!texts.insert(caller->text).second) continue;
-          caller->name = "streamsan_caller_" + std::to_string(result.size());
-          caller->text = "extern \"C\" void " + caller->name + "() {\n" + caller->text + "}\n";
-          caller->lines.insert(caller->lines.begin(), Caller::Line::Other);
-          caller->group = group;
-          result.push_back(std::move(*caller));
-        }
+      for (const bool flags : {false, true}) {
+        std::optional<Caller> caller = write(Way{.flags = flags, .alike = alike, .own = own});
+        if (!caller) return false;
+        if (!texts.insert(caller->text).second) continue;
+        caller->name = "streamsan_caller_" + std::to_string(result.size());
+        caller->text = "extern \"C\" void " + caller->name + "() {\n" + caller->text + "}\n";
+        caller->lines.insert(caller->lines.begin(), Caller::Line::Other);
+        caller->group = group;
+        caller->in_place = own == Size::Larger;
+        result.push_back(std::move(*caller));
       }
     }
     return true;

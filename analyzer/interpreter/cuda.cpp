@@ -15,6 +15,12 @@
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/Function.h"
 
+#include <cstdio>
+#include <cstdlib>
+#include <cstdio>
+#include <cstdlib>
+#include <cstdio>
+#include <cstdlib>
 namespace streamsan::analyzer::interpreter {
 
 using api::EffectKind;
@@ -30,6 +36,7 @@ Cuda::Cuda(Symbols& symbols, const HostModule& host, ordering::HazardSink& sink,
 
 ordering::Call Cuda::now(Machine& machine, std::string name) {
   flush();
+  end_host_function(machine);
   Place place;
   const auto& frames = machine.thread().frames;
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) place.push_back(frame->at);
@@ -291,12 +298,23 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       finish();
       return Outcome::Done;
     case EffectKind::HostFunction: {
-      enqueue(handle, call,
-              [this](ordering::Call here, ordering::StreamId stream) { model_.host_function(here, stream); });
-      if (capturing_.contains(handle)) return Outcome::Done;
+      if (capturing_.contains(handle)) {
+        enqueue(handle, call,
+                [this](ordering::Call here, ordering::StreamId stream) { model_.host_function(here, stream); });
+        return Outcome::Done;
+      }
       // cudaLaunchHostFunc(stream, function, data); cudaStreamAddCallback(stream, function, data, flags).
       const bool callback = model.name.find("AddCallback") != std::string::npos;
-      in_host_function_ = machine.thread().frames.size();
+      const llvm::Function* const function = machine.image().function_at(arguments.word(1));
+      const auto* declaration = function == nullptr ? nullptr : declared(*function);
+      host_function_ = HostFunction{
+          .thread = machine.thread().number,
+          .depth = machine.thread().frames.size(),
+          .stream = stream(handle),
+          .call = call,
+          .name = declaration == nullptr || declaration->getDeclName().isEmpty()
+                      ? "a host function"
+                      : "host function '" + declaration->getNameAsString() + "'"};
       if (callback) {
         const Word given[] = {handle, 0, arguments.word(2)};
         machine.call_next(arguments.word(1), given);
@@ -393,7 +411,10 @@ Outcome Cuda::call(Machine& machine, const llvm::Function& function, const Argum
   const bool of_thread = name.ends_with("_ptsz") || name.ends_with("_ptds");
   if (of_thread) name.resize(name.size() - 5);
   const bool before = std::exchange(per_thread_, per_thread_ || of_thread);
+  const std::uint64_t events = machine.events();
   const Outcome outcome = called(machine, function, name, arguments, result);
+  // Threads of the program take turns, call by call: what one of them has waited for, the others mostly have not.
+  if (machine.events() != events) machine.give_way();
   per_thread_ = before;
   return outcome;
 }
@@ -442,12 +463,15 @@ Outcome Cuda::called(Machine& machine, const llvm::Function& function, const std
       return Outcome::Done;
     case ActionKind::SetHandleStream:
       handle_streams_[arguments.word(0)] = arguments.word(1);
+      if (!model->uses_work_area) work_areas_.erase(arguments.word(0));
       return Outcome::Done;
     case ActionKind::LibraryWork:
     case ActionKind::Communication:
       library_work(machine, function, *model, arguments);
       return Outcome::Done;
     case ActionKind::Nothing:
+      if (model->work_area_argument >= 0)
+        work_areas_[arguments.word(0)] = arguments.word(static_cast<std::size_t>(model->work_area_argument));
       if (model->makes_handle) {
         // Of cuFFT a handle is an int.
         const clang::FunctionDecl* maker = declared(function);

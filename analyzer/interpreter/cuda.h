@@ -50,6 +50,9 @@ class Cuda {
   /// From now on the host knows all work to be done: for calls that are not known and may have waited.
   void may_wait(Machine& machine);
   void touch(Machine& machine, Word address, std::size_t size, bool write);
+  /// Has the host function ended, or gone so far that another thread has its turn? Then what it has touched is work of its
+  /// stream, and the host may know that it is done.
+  void end_host_function(Machine& machine);
   void host_freed(Machine& machine, Word address, std::size_t size);
 
   [[nodiscard]] const Place& place(ordering::SiteId site) const { return places_[static_cast<std::size_t>(site)]; }
@@ -62,15 +65,15 @@ class Cuda {
   [[nodiscard]] ordering::StreamKind kind(ordering::StreamId stream) const { return model_.kind_of(stream); }
 
   // What a made-up caller gives (callers.h).
-  /// Blocks of the caller's that are the host's, counted from 0; the others are the device's.
-  void keep_in_host(const std::set<std::size_t>& blocks) {
-    host_blocks_ = blocks;
+  /// Parameters and fields by which the caller gives memory of the host's; by the others it gives the device's.
+  void keep_in_host(const std::set<Word>& given_as) {
+    given_of_host_ = given_as;
     made_up_ = true;
   }
   /// Where the host has waited for the GPU, or asked about it.
   [[nodiscard]] const std::vector<ordering::SiteId>& waits() const { return waits_; }
-  /// The number of the block that an address lies in; nullopt: in none that was given.
-  [[nodiscard]] std::optional<std::size_t> given_block(Word address) const;
+  /// The parameter or field, by its number, as which memory was given; nullopt: it was not given.
+  [[nodiscard]] std::optional<Word> given_as(Word address) const;
   [[nodiscard]] bool is_given(ordering::StreamId stream) const;
 
   // For what is built on it (cuda_for_others.cpp). Streams are handles; `name`: of the operation, as name() says it.
@@ -79,7 +82,7 @@ class Cuda {
   Word make_stream(Machine& machine, const std::string& name);
   /// As a made-up caller gives them: the stream of a number, memory of so many bytes.
   Word given_stream(Machine& machine, Word number);
-  Word given_memory(Machine& machine, Word bytes, bool on_host = false);
+  Word given_memory(Machine& machine, Word bytes, bool of_host, Word given_as);
   void work(Machine& machine, const std::string& name, Word stream, const std::vector<ordering::KernelBytes>& bytes);
   void copy(Machine& machine, const std::string& name, Word stream, const ordering::Footprint& dst,
             const ordering::Footprint& src);
@@ -154,6 +157,8 @@ class Cuda {
   /// Of "field" or "field.field"; nullopt: there is no such field.
   [[nodiscard]] std::optional<std::size_t> offset_of(const clang::CXXRecordDecl& record, std::string_view path) const;
   ordering::FunctionId number_of(const std::string& function);
+  /// The memory that a library's handle works in.
+  Word work_area(Machine& machine, Word handle);
   Word shadowed(Machine& machine, Word variable);
   bool put(Machine& machine, Word address, Word value, std::size_t size = 8);
 
@@ -169,6 +174,7 @@ class Cuda {
   std::map<ordering::EventId, ordering::SiteId> event_sites_;
   std::map<Word, GridBehaviour> fronts_;  ///< of the last kernel in a stream
   std::map<Word, Word> handle_streams_;   ///< of a library's handle
+  std::map<Word, Word> work_areas_;       ///< likewise
   std::map<Word, Word> shadows_;          ///< variables of the device, by that of the host
   std::map<Word, std::vector<Captured>> graphs_;
   std::map<Word, Word> capturing_;  ///< stream -> graph
@@ -177,8 +183,8 @@ class Cuda {
   std::vector<ordering::SiteId> waits_;
   std::map<Word, Word> blocks_;  ///< of memory, begin -> end
   std::map<Word, std::optional<Word>> lent_blocks_;  ///< of a caching allocator, with their streams
-  std::set<std::size_t> host_blocks_;
-  std::vector<ordering::Range> given_blocks_;
+  std::set<Word> given_of_host_;
+  std::vector<std::pair<ordering::Range, Word>> given_blocks_;  ///< and as which
   std::map<Word, Word> given_streams_;              ///< handle, by number
   std::map<std::string, std::uint32_t> functions_;  ///< numbers
   std::map<const llvm::Function*, const Model*> taken_;
@@ -189,14 +195,25 @@ class Cuda {
   std::map<std::size_t, Word> devices_;  ///< the current one of each thread
   Word device_ = 0;                      ///< that of the thread that calls
   ordering::Range touched_{};            ///< by touch_call_, and not yet told
-  std::size_t in_host_function_ = 0;     ///< depth of the frames below it; 0: in none
+  /// A host function under way, of a stream.
+  struct HostFunction {
+    std::size_t thread = 0;
+    std::size_t depth = 0;  ///< of the frames below it
+    ordering::StreamId stream{};
+    ordering::Call call;
+    std::string name;
+    std::vector<ordering::Call> calls;  ///< of what it touches: a place each
+    std::vector<ordering::KernelBytes> bytes;
+    bool settled = false;  ///< another thread has had its turn, and nothing was touched since
+  };
+  std::optional<HostFunction> host_function_;
   struct Launch {
     Word grid[2] = {1, 1};
     Word block[2] = {1, 1};
     Word shared = 0;
     Word stream = 0;
   };
-  std::vector<Launch> launches_;  ///< configured, and not yet made
+  std::map<std::size_t, std::vector<Launch>> launches_;  ///< configured, and not yet made, by thread
 };
 
 }  // namespace streamsan::analyzer::interpreter

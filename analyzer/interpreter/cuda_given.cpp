@@ -4,7 +4,7 @@
 //
 // Whether a pointer is to memory of the host or of the device is not in its type. A block is the device's until the
 // program shows that it is not: the host touches it, or a copy's direction says so. Then the machine stops, and the
-// follower begins again with that block in the host's memory (follow.cpp). The host's blocks are pinned: who copies
+// follower begins again with all in the host's memory that is given as that parameter or field (follow.cpp). The host's blocks are pinned: who copies
 // asynchronously means that. Whether the caller's are is not known, so what the host itself does with them is no conflict
 // (follow.cpp).
 #include <cstring>
@@ -15,22 +15,23 @@
 
 namespace streamsan::analyzer::interpreter {
 
-Word Cuda::given_memory(Machine& machine, Word size, bool on_host) {
-  const bool of_host = on_host || host_blocks_.contains(given_blocks_.size());
+Word Cuda::given_memory(Machine& machine, Word size, bool of_host, Word given_as) {
   const Word at = of_host ? reinterpret_cast<Word>(machine.memory().pinned(size)) : machine.memory().device(size);
   if (at == 0) return 0;
   blocks_[at] = at + size;
-  given_blocks_.push_back({at, at + size});
-  model_.allocate(now(machine, ""), given_blocks_.back(),
+  given_blocks_.push_back({{at, at + size}, given_as});
+  model_.allocate(now(machine, ""), given_blocks_.back().first,
                   of_host ? ordering::MemoryKind::Pinned : ordering::MemoryKind::Device, context_of(device_));
   return at;
 }
 
 Word Cuda::give_memory(Machine& machine, const Arguments& arguments) {
-  const Word size = arguments.word(0), at = given_memory(machine, size);
+  const Word size = arguments.word(0), given_as = arguments.word(2);
+  const Word at = given_memory(machine, size, given_of_host_.contains(given_as), given_as);
   const std::size_t counted = arguments.word(1);
   constexpr Word kHowMany = 64;
-  for (Word i = 0; machine.memory().is_pinned(at) && counted != 0 && counted <= sizeof i && (i + 1) * counted <= size; ++i) {
+  const bool of_host = machine.memory().is_pinned(at);
+  for (Word i = 0; of_host && counted != 0 && counted <= sizeof i && (i + 1) * counted <= size; ++i) {
     const Word value = i % kHowMany;
     std::memcpy(reinterpret_cast<void*>(at + i * counted), &value, counted);
     if (i >= kHowMany * kHowMany) break;
@@ -81,9 +82,9 @@ bool Cuda::give(Machine& machine, std::string_view name, const Arguments& argume
   return true;
 }
 
-std::optional<std::size_t> Cuda::given_block(Word address) const {
-  for (std::size_t i = 0; i < given_blocks_.size(); ++i)
-    if (given_blocks_[i].begin <= address && address < given_blocks_[i].end) return i;
+std::optional<Word> Cuda::given_as(Word address) const {
+  for (const auto& [block, as] : given_blocks_)
+    if (block.begin <= address && address < block.end) return as;
   return std::nullopt;
 }
 
@@ -112,7 +113,7 @@ bool Cuda::sides_are_right(Machine& machine, const Model& model, const Arguments
     direction = kHostToDevice;
   else if (model.effect.direction == api::Direction::DeviceToHost)
     direction = kDeviceToHost;
-  const auto is_wrong = [&](Word side) { return Memory::is_device(side) && given_block(side).has_value(); };
+  const auto is_wrong = [&](Word side) { return Memory::is_device(side) && given_as(side).has_value(); };
   if ((direction == kHostToHost || direction == kHostToDevice) && is_wrong(src)) {
     machine.stop_at(src, "a source that is the host's");
     return false;

@@ -7,6 +7,12 @@
 
 #include "analyzer/interpreter/cuda.h"
 
+#include <cstdio>
+#include <cstdlib>
+#include <cstdio>
+#include <cstdlib>
+#include <cstdio>
+#include <cstdlib>
 namespace streamsan::analyzer::interpreter {
 
 Word Cuda::shadowed(Machine& machine, Word variable) {
@@ -21,10 +27,13 @@ Word Cuda::shadowed(Machine& machine, Word variable) {
 }
 
 void Cuda::touch(Machine& machine, Word address, std::size_t size, bool write) {
-  if (in_host_function_ != 0) {
-    const auto& under_way = machine.thread().frames;
-    if (under_way.size() > in_host_function_ && under_way[in_host_function_].call == nullptr) return;
-    in_host_function_ = 0;
+  end_host_function(machine);
+  if (host_function_ && host_function_->thread == machine.thread().number) {
+    host_function_->calls.push_back(now(machine, host_function_->name));
+    host_function_->settled = false;
+    host_function_->bytes.push_back({.bytes = linear(address, size),
+                                     .mode = write ? ordering::AccessMode::Write : ordering::AccessMode::Read});
+    return;
   }
   // A loop touches one element after the other: by one instruction, in one call, with nothing of CUDA in between.
   const auto& frames = machine.thread().frames;
@@ -41,6 +50,28 @@ void Cuda::touch(Machine& machine, Word address, std::size_t size, bool write) {
     flush();
     touched_ = {address, address + size};
   }
+}
+
+void Cuda::end_host_function(Machine& machine) {
+  if (!host_function_) return;
+  if (host_function_->thread == machine.thread().number) {
+    const auto& frames = machine.thread().frames;
+    if (frames.size() > host_function_->depth && frames[host_function_->depth].call == nullptr) return;
+  } else if (host_function_->settled) {
+    return;
+  }
+  HostFunction so_far = *host_function_;
+  if (so_far.thread == machine.thread().number) {
+    host_function_.reset();
+  } else {
+    host_function_->settled = true;
+    host_function_->calls.clear();
+    host_function_->bytes.clear();
+  }
+  const ordering::LaunchShape one_thread{.function = number_of(so_far.name), .threads = 1};
+  for (std::size_t i = 0; i < so_far.calls.size(); ++i)
+    model_.launch(so_far.calls[i], so_far.stream, one_thread, {}, {&so_far.bytes[i], 1});
+  model_.host_function(so_far.call, so_far.stream);  // last: it may tell the host that all of this is done
 }
 
 void Cuda::flush() {

@@ -18,6 +18,12 @@
 #include "clang/AST/RecordLayout.h"
 #include "llvm/IR/Function.h"
 
+#include <cstdio>
+#include <cstdlib>
+#include <cstdio>
+#include <cstdlib>
+#include <cstdio>
+#include <cstdlib>
 namespace streamsan::analyzer::interpreter {
 
 using ordering::AccessMode;
@@ -103,24 +109,30 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint
     };
     // A number that says where the work ends, and is 0 here, may be what the GPU has computed.
     const bool is_empty = any_of(kernels_.limits(*kernel), true);
-    // Somewhere behind the pointer: it may be another part than that of another kernel.
-    const auto is_elsewhere = [&](const ir::Part& part) {
-      if (is_empty || part.kind == ir::Part::Kind::Unknown) return true;
-      // All but the margin, or nothing but that: two such kernels may have nothing in common.
-      if (part.kind == ir::Part::Kind::Inside || part.kind == ir::Part::Kind::Single) return true;
-      return part.kind == ir::Part::Kind::From && (part.arguments == 0 || any_of(part.arguments, false));
-    };
     const auto add = [&](const Parameter& parameter, std::size_t offset, const PointerEffect& effect) {
       if (offset + sizeof(Word) > parameter.size) return;
       const Word address = load_word(parameter.at + offset);
       if (address == 0) return;
+      using Kind = ir::Part::Kind;
+      const ir::Part& part = effect.part;
       const bool early = effect.before_wait != ir::Certainty::No;
-      const AccessMode mode = is_elsewhere(effect.part) ? AccessMode::Doubtful : mode_of(effect);
-      pointers.push_back({.address = address, .mode = mode, .early = early, .reach = 0, .parted = false});
-      // It begins there, for certain.
+      const AccessMode mode = is_empty ? AccessMode::Doubtful : mode_of(effect);
       const bool sure = mode == AccessMode::Write || mode == AccessMode::Read || mode == AccessMode::Atomic;
-      if (sure && !effect.depends_on_data && effect.part.kind == ir::Part::Kind::Whole)
-        bytes.push_back({.bytes = linear(address, 1), .mode = mode, .widened = false, .early = early});
+      const bool at_start = part.kind == Kind::Whole ||
+                            (part.kind == Kind::From && part.arguments != 0 && !any_of(part.arguments, false));
+      const bool one = part.kind == Kind::Single && part.bytes;
+      // Elsewhere it may be another part than that of another kernel, but lies behind the pointer.
+      pointers.push_back({.address = address,
+                          .mode = mode,
+                          .early = early,
+                          .reach = at_start ? 0 : one ? static_cast<Word>(*part.bytes) + 1 : Memory::kMostSize,
+                          .parted = !at_start});
+      // It begins there, for certain.
+      if (sure && !effect.depends_on_data && (at_start || one))
+        bytes.push_back({.bytes = linear(address + (one ? static_cast<Word>(*part.bytes) : 0), 1),
+                         .mode = mode,
+                         .widened = false,
+                         .early = early});
     };
     for (std::size_t i = 0; i < given->size(); ++i) {
       const Parameter& parameter = (*given)[i];
@@ -142,7 +154,8 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint
   if (overlaps && kernel != nullptr && !first) {
     shape.dependence = {.overlaps = true,
                         .waits = behaviour.waits != ir::Certainty::No,
-                        .front = ordering::Trigger::Unknown,
+                        .front = front->second.touches_after_trigger ? ordering::Trigger::Early
+                                                                     : ordering::Trigger::Unknown,
                         .front_waits_first = front->second.triggers_first == ir::Certainty::No};
   }
   front->second = behaviour;
@@ -163,17 +176,18 @@ std::uint64_t threads_of(Word grid, Word grid_z, Word block, Word block_z) {
 
 }  // namespace
 
-void Cuda::push_configuration(Machine&, const Arguments& arguments) {
-  launches_.push_back({.grid = {arguments.word(0), arguments.word32(1)},
+void Cuda::push_configuration(Machine& machine, const Arguments& arguments) {
+  launches_[machine.thread().number].push_back({.grid = {arguments.word(0), arguments.word32(1)},
                        .block = {arguments.word(2), arguments.word32(3)},
                        .shared = arguments.word(4),
                        .stream = arguments.word(5)});
 }
 
 void Cuda::pop_configuration(Machine& machine, const Arguments& arguments) {
-  if (launches_.empty()) return;
-  const Launch launch = launches_.back();
-  launches_.pop_back();
+  std::vector<Launch>& configured = launches_[machine.thread().number];
+  if (configured.empty()) return;
+  const Launch launch = configured.back();
+  configured.pop_back();
   static_cast<void>(
       put(machine, arguments.word(0), launch.grid[0]) && put(machine, arguments.word(0) + 8, launch.grid[1], 4) &&
       put(machine, arguments.word(1), launch.block[0]) && put(machine, arguments.word(1) + 8, launch.block[1], 4) &&
@@ -253,6 +267,17 @@ std::size_t Cuda::words_before(const clang::FunctionDecl* function, std::size_t 
   return result;
 }
 
+Word Cuda::work_area(Machine& machine, Word handle) {
+  const auto [known, fresh] = work_areas_.try_emplace(handle);
+  if (fresh) {
+    constexpr std::size_t kSize = 256;
+    known->second = machine.memory().device(kSize);
+    model_.allocate(now(machine, "the work area of a plan"), {known->second, known->second + kSize},
+                    ordering::MemoryKind::Device, context_of(device_));
+  }
+  return known->second;
+}
+
 void Cuda::library_work(Machine& machine, const llvm::Function& function, const Model& model,
                         const Arguments& arguments) {
   Word handle = 0;
@@ -288,7 +313,7 @@ void Cuda::library_work(Machine& machine, const llvm::Function& function, const 
   } else if (model.stream_from == StreamFrom::Handle) {
     const Word of = argument(model.handle_argument);
     const auto known = handle_streams_.find(of);
-    if (known == handle_streams_.end() && given_block(of)) return;  // its caller has set its stream
+    if (known == handle_streams_.end() && given_as(of)) return;  // its caller has set its stream
     if (known != handle_streams_.end()) handle = known->second;
   }
   std::vector<ordering::PointerArgument> pointers;
@@ -303,6 +328,11 @@ void Cuda::library_work(Machine& machine, const llvm::Function& function, const 
     if (mode != AccessMode::Unknown)
       bytes.push_back({.bytes = linear(address, 1), .mode = mode, .widened = false, .early = false});
   }
+  if (model.handle_argument >= 0 && (model.uses_work_area || work_areas_.contains(argument(model.handle_argument))))
+    bytes.push_back({.bytes = linear(work_area(machine, argument(model.handle_argument)), 1),
+                     .mode = AccessMode::Write,
+                     .widened = false,
+                     .early = false});
   const ordering::LaunchShape shape{.function = number_of(model.name), .threads = 1024, .arguments_hash = 0};
   const ordering::Call call = now(machine, model.name);
   enqueue(handle, call, [this, shape, pointers, bytes](ordering::Call here, ordering::StreamId stream) {

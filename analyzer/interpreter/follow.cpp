@@ -65,7 +65,7 @@ class Judgement {
     if (!earlier || !later) return false;
     // Whether the caller's memory is pinned is not known.
     const auto by_host = [](const ordering::Access& access) { return access.source == ordering::AccessSource::Host; };
-    if ((by_host(hazard.earlier) || by_host(hazard.later)) && cuda_.given_block(hazard.allocation.range.begin))
+    if ((by_host(hazard.earlier) || by_host(hazard.later)) && cuda_.given_as(hazard.allocation.range.begin))
       return false;
     // The caller's streams may be one, and that of an object that shows it.
     const bool by_caller = is_anybodys(hazard.earlier) || is_anybodys(hazard.later);
@@ -115,12 +115,18 @@ class Judgement {
   bool closed_, exposing_;
 };
 
-/// Follows one caller, and again with other blocks in the host's memory, until it is right about them.
-std::vector<Hazard> follow_caller(const Caller& caller, const llvm::Function& function, Symbols& symbols,
-                                  const HostModule& host, const FollowOptions& options, Followed& result) {
+/// What one caller showed.
+struct Shown {
+  std::vector<Hazard> hazards;
+  bool gave_up = false;  ///< the program itself ended it: its arguments do not suit
+};
+
+/// Follows one caller, and again with more of its memory in the host's, until it is right about that.
+Shown follow_caller(const Caller& caller, const llvm::Function& function, Symbols& symbols,
+                    const HostModule& host, const FollowOptions& options, Followed& result) {
   constexpr std::uint64_t kMostSteps = 400'000;
   constexpr std::size_t kMostTries = 24;
-  std::set<std::size_t> of_host;
+  std::set<Word> of_host;
   TensorGuesses guesses;
   bool waits = false;
   for (std::size_t tries = 0; tries < kMostTries; ++tries) {
@@ -139,8 +145,8 @@ std::vector<Hazard> follow_caller(const Caller& caller, const llvm::Function& fu
     Machine machine(*host.module(), follower, kMostSteps);
     machine.run(function);
     if (machine.fault() != 0) follower.torch().blame(machine.fault());
-    const auto block = machine.fault() == 0 ? std::nullopt : follower.cuda().given_block(machine.fault());
-    if (follower.torch().guesses_better() || (block && of_host.insert(*block).second)) {
+    const auto given_as = machine.fault() == 0 ? std::nullopt : follower.cuda().given_as(machine.fault());
+    if (follower.torch().guesses_better() || (given_as && of_host.insert(*given_as).second)) {
       result.steps += machine.steps();
       continue;
     }
@@ -153,7 +159,7 @@ std::vector<Hazard> follow_caller(const Caller& caller, const llvm::Function& fu
     for (const std::string& name : followed.unknown)
       if (std::ranges::find(result.unknown, name) == result.unknown.end()) result.unknown.push_back(name);
     result.callers.push_back({caller.text, machine.stopped()});
-    return std::move(followed.hazards);
+    return {std::move(followed.hazards), machine.gave_up()};
   }
   result.callers.push_back({caller.text, "no end: which memory is the host's was not found out"});
   return {};
@@ -171,6 +177,21 @@ std::vector<Hazard> common(std::vector<Hazard> a, const std::vector<Hazard>& b) 
   });
   return a;
 }
+
+/// Callers that differ in flags.
+struct Variants {
+  std::vector<Hazard> hazards;  ///< what all of them show
+  bool any = false;
+  bool ended = false;  ///< one of them, by no fault of its arguments
+
+  /// One that gave up before it showed anything has no say.
+  void add(Shown shown) {
+    ended |= !shown.gave_up;
+    if (shown.gave_up && shown.hazards.empty()) return;
+    hazards = any ? common(std::move(hazards), shown.hazards) : std::move(shown.hazards);
+    any = true;
+  }
+};
 
 }  // namespace
 
@@ -261,21 +282,21 @@ Followed follow_callers(clang::ASTContext& context, const Models& models, clang:
     result.there = true;
     const HostModule host(context);
     if (host.module() == nullptr) return;
-    std::map<std::size_t, std::vector<Hazard>> by_group;
+    std::map<std::size_t, Variants> groups;
     std::size_t last = 0;
     for (const Caller& caller : made) {
       if (result.steps > options.most_steps && caller.group != last) {
         result.stopped = "too many steps, before " + caller.name;
         break;
       }
+      const auto before = groups.find(caller.group - 1);
+      if (caller.in_place && (before == groups.end() || before->second.ended)) continue;
       const llvm::Function* entry = host.module()->getFunction(caller.name);
       if (entry == nullptr || entry->isDeclaration()) continue;
-      std::vector<Hazard> found = follow_caller(caller, *entry, symbols, host, options, result);
-      const auto [group, first] = by_group.try_emplace(caller.group);
-      group->second = first ? std::move(found) : common(std::move(group->second), found);
+      groups[caller.group].add(follow_caller(caller, *entry, symbols, host, options, result));
       last = caller.group;
     }
-    for (auto& [group, hazards] : by_group) std::ranges::move(hazards, std::back_inserter(result.hazards));
+    for (auto& [number, group] : groups) std::ranges::move(group.hazards, std::back_inserter(result.hazards));
   });
   diagnostics.setSuppressAllDiagnostics(suppressed);  // after a crash of the parser
   return result;

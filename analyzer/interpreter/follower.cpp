@@ -16,6 +16,12 @@
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Instructions.h"
 
+#include <cstdio>
+#include <cstdlib>
+#include <cstdio>
+#include <cstdlib>
+#include <cstdio>
+#include <cstdlib>
 namespace streamsan::analyzer::interpreter {
 
 using ordering::AccessSource;
@@ -110,6 +116,22 @@ Where Follower::where(ordering::SiteId site) const {
   return result;
 }
 
+/// "side" of `side = getStreamFromPool()` and `side(getStreamFromPool())`.
+std::string Follower::made_for(const Where& where) const {
+  constexpr std::size_t kMost = 200;
+  if (where.site.begin == 0) return {};
+  const auto [file, offset] = sources_.getDecomposedLoc(clang::SourceLocation::getFromRawEncoding(where.site.begin));
+  const llvm::StringRef before = sources_.getBufferData(file).take_front(offset).take_back(kMost);
+  // Back over the qualified name of the call, and what is open before it.
+  const auto is_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  llvm::StringRef rest = before.rtrim([&](char c) { return is_name(c) || c == ':'; }).rtrim();
+  if (!rest.ends_with("=") && !rest.ends_with("(") && !rest.ends_with("{")) return {};
+  rest = rest.drop_back().rtrim();
+  std::size_t length = 0;
+  while (length < rest.size() && is_name(rest[rest.size() - 1 - length])) ++length;
+  return rest.take_back(length).str();
+}
+
 /// "d_in" of `cudaMalloc((void**)&d_in, n)`.
 std::string Follower::first_argument(const Where& where) const {
   if (where.site.begin == 0) return {};
@@ -131,6 +153,10 @@ std::string Follower::first_argument(const Where& where) const {
     if (!arrow && (c == ')' || c == ']' || c == '>') && --depth < 0) break;
     if (c == ',' && depth == 0) break;
     result += c;
+  }
+  if (const std::size_t cast = result.find("_cast<"); cast != std::string::npos && result.ends_with(')')) {
+    const std::size_t inside = result.find(">(", cast);
+    if (inside != std::string::npos) result = result.substr(inside + 2, result.size() - inside - 3);
   }
   while (!result.empty() && (result.front() == ' ' || result.front() == '&' || result.front() == '(')) {
     if (result.front() == '(') {
@@ -156,7 +182,7 @@ Thing Follower::stream(ordering::StreamId stream) const {
   if (cuda_.is_given(stream)) thing.name = "a stream of the caller's";
   if (const auto made = cuda_.made(stream)) {
     thing.origin = where(*made);
-    thing.name = first_argument(*thing.origin);
+    thing.name = cuda_.name(*made) == Torch::kPoolStream ? made_for(*thing.origin) : first_argument(*thing.origin);
     thing.origin->site.text = cuda_.name(*made);
   }
   return thing;
@@ -208,17 +234,21 @@ void Follower::hazard(const ordering::Hazard& found) {
   if (made.earlier->stream.name == made.later.stream.name && !made.later.stream.name.empty() &&
       found.earlier.stream != found.later.stream) {
     // Made by one call: the first of them, the second, ...
-    made.earlier->stream.name += " (" + std::to_string(cuda_.number(found.earlier.stream)) + ")";
-    made.later.stream.name += " (" + std::to_string(cuda_.number(found.later.stream)) + ")";
+    const std::size_t earlier = cuda_.number(found.earlier.stream), later = cuda_.number(found.later.stream);
+    if (earlier != later) {
+      made.earlier->stream.name += " (" + std::to_string(earlier) + ")";
+      made.later.stream.name += " (" + std::to_string(later) + ")";
+    }
   }
   made.buffer.memory_kind = found.allocation.kind;
   if (Where allocation = where(found.allocation.site); allocation.site.line != 0) {
-    made.buffer.name = first_argument(allocation);
+    const std::string& by = cuda_.name(found.allocation.site);
+    made.buffer.name = by.starts_with("at::") ? made_for(allocation) : first_argument(allocation);
     allocation.site.text = cuda_.name(found.allocation.site);
     made.buffer.origin = std::move(allocation);
     made.buffer.allocated = true;
   }
-  if (cuda_.given_block(found.allocation.range.begin)) made.buffer.name = "memory of the caller's";
+  if (cuda_.given_as(found.allocation.range.begin)) made.buffer.name = "memory of the caller's";
   made.cause = cause_of(found.explanation.nearest);
   if (found.explanation.record_site != ordering::kNoSite) made.edge = where(found.explanation.record_site);
   if (made.cause == Cause::NeverRecorded && found.explanation.wait_site != ordering::kNoSite)

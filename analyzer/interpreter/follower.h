@@ -58,6 +58,7 @@ class Follower : public World, public ordering::HazardSink {
   analyzer::Action action(const ordering::Access& access) const;
   Thing stream(ordering::StreamId stream) const;
   std::string first_argument(const Where& where) const;
+  std::string made_for(const Where& where) const;
 
   const clang::SourceManager& sources_;
   Sites sites_;

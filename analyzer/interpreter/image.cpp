@@ -19,8 +19,7 @@ namespace streamsan::analyzer::interpreter {
 
 Image::Image(const llvm::Module& module, Memory& memory) : layout_(module.getDataLayout()), memory_(memory) {}
 
-Byte* Image::variable(const llvm::GlobalVariable& global) {
-  if (const auto known = globals_.find(&global); known != globals_.end()) return known->second;
+Byte* Image::fresh(const llvm::GlobalVariable& global) {
   // What other files define is zeros here, and larger than it looks: libraries read their own objects.
   const std::size_t size =
       global.hasInitializer() ? layout_.getTypeAllocSize(global.getValueType()).getFixedValue() : 1024;
@@ -29,13 +28,24 @@ Byte* Image::variable(const llvm::GlobalVariable& global) {
     full_ = true;
     return memory_.stack(0);
   }
-  globals_[&global] = place;
+  // Its own address may be part of its value.
+  if (globals_.try_emplace(&global, place).second) variables_[reinterpret_cast<Word>(place)] = &global;
   if (global.hasInitializer()) {
     write_constant(*global.getInitializer(), place);
   } else if (global.getName().starts_with("_ZTI")) {
     outside_types_[reinterpret_cast<Word>(place)] = global.getName().str();
   }
   return place;
+}
+
+Byte* Image::variable(const llvm::GlobalVariable& global) {
+  const auto known = globals_.find(&global);
+  return known == globals_.end() ? fresh(global) : known->second;
+}
+
+const llvm::GlobalVariable* Image::variable_at(Word address) const {
+  const auto found = variables_.find(address);
+  return found == variables_.end() ? nullptr : found->second;
 }
 
 Word Image::address_of(const llvm::Value& global) {

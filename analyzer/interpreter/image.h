@@ -31,6 +31,10 @@ class Image {
   const Byte* constant(const llvm::Constant& value);
   /// Of a variable, an alias or a function.
   Word address_of(const llvm::Value& global);
+  /// The variable that begins there; nullptr: there is none.
+  [[nodiscard]] const llvm::GlobalVariable* variable_at(Word address) const;
+  /// Room for a variable, with its initial value.
+  Byte* fresh(const llvm::GlobalVariable& global);
   /// nullptr: there is none.
   [[nodiscard]] const llvm::Function* function_at(Word address) const;
   /// The symbol of a type_info of another file; nullptr: it is none.
@@ -45,6 +49,7 @@ class Image {
   bool full_ = false;
   llvm::DenseMap<const llvm::Constant*, Byte*> constants_;
   llvm::DenseMap<const llvm::Value*, Byte*> globals_;
+  std::unordered_map<Word, const llvm::GlobalVariable*> variables_;
   std::unordered_map<Word, const llvm::Function*> functions_;
   std::map<Word, std::string> outside_types_;
 };

@@ -97,7 +97,7 @@ void Machine::step() {
     case I::Invoke:
       return call(decoded, frame);
     case I::Unreachable:
-      return stop("the program ends itself");
+      return give_up("the program ends itself");
     case I::Resume: {
       Word object = 0;
       std::memcpy(&object, at(0), sizeof object);
@@ -105,7 +105,7 @@ void Machine::step() {
       const bool outermost = frame.call == nullptr;
       thread_->top = frame.slots;
       thread_->frames.pop_back();
-      if (outermost) return stop("an exception that nobody catches");
+      if (outermost) return give_up("an exception that nobody catches");
       return unwind();
     }
     case I::Add:

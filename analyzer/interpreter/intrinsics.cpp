@@ -17,6 +17,15 @@
 
 namespace streamsan::analyzer::interpreter {
 
+Word Machine::of_thread(Word variable) {
+  if (thread_->number == 0) return variable;
+  const llvm::GlobalVariable* const global = image_.variable_at(variable);
+  if (global == nullptr) return variable;
+  const auto [own, fresh] = thread_locals_.try_emplace({thread_->number, variable}, 0);
+  if (fresh) own->second = reinterpret_cast<Word>(image_.fresh(*global));
+  return own->second;
+}
+
 void Machine::intrinsic(const llvm::Function& function, const Decoded& decoded, Frame& frame) {
   using llvm::Intrinsic::ID;
   const auto at = [&](std::size_t i) {
@@ -102,9 +111,13 @@ void Machine::intrinsic(const llvm::Function& function, const Decoded& decoded, 
     case llvm::Intrinsic::expect:
     case llvm::Intrinsic::launder_invariant_group:
     case llvm::Intrinsic::strip_invariant_group:
-    case llvm::Intrinsic::threadlocal_address:
       std::memmove(result, at(0), decoded.size);
       break;
+    case llvm::Intrinsic::threadlocal_address: {
+      const Word own = of_thread(load_word(reinterpret_cast<Word>(at(0))));
+      std::memcpy(result, &own, sizeof own);
+      break;
+    }
     case llvm::Intrinsic::fabs:
       put_float(result, std::fabs(real(0)), type);
       break;
@@ -186,7 +199,7 @@ void Machine::intrinsic(const llvm::Function& function, const Decoded& decoded, 
     }
     case llvm::Intrinsic::trap:
     case llvm::Intrinsic::ubsantrap:
-      stop("the program ends itself");
+      give_up("the program ends itself");
       break;
     default:
       if (result != nullptr) std::memset(result, 0, decoded.size);  // lifetime, assume, debug values, ...

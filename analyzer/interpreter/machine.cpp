@@ -367,7 +367,7 @@ void Machine::unwind() {
     thread_->frames.pop_back();
     if (outermost) break;
   }
-  stop("an exception that nobody catches");
+  give_up("an exception that nobody catches");
 }
 
 void Machine::call(const Decoded& decoded, Frame& frame) {
@@ -424,7 +424,7 @@ void Machine::call(const Decoded& decoded, Frame& frame) {
       yielded_ = true;
       return;
     case Outcome::Stop:
-      return stop("the program ends");
+      return give_up("the program ends");
     case Outcome::Done:
     case Outcome::Unknown:
       break;

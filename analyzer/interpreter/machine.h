@@ -95,6 +95,8 @@ class Machine {
   /// Something has happened that a loop that only computes does not do: it is not cut short as one of those.
   void event() { ++events_; }
   [[nodiscard]] std::uint64_t events() const { return events_; }
+  /// Lets the program's other threads have a turn.
+  void give_way() { yielded_ = threads_.size() > 1; }
   /// Loops with events in them were cut short.
   [[nodiscard]] bool cut() const { return cut_; }
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
@@ -105,6 +107,8 @@ class Machine {
   /// Why it ended before its end; empty: it did not.
   [[nodiscard]] const std::string& stopped() const { return stopped_; }
   void stop(std::string why);
+  /// It stopped because the program itself ends there: by exit(), abort() or an exception that nobody catches.
+  [[nodiscard]] bool gave_up() const { return gave_up_; }
   /// The address that it stopped at; 0: it did not stop at any.
   [[nodiscard]] Word fault() const { return fault_; }
   void stop_at(Word address, std::string why) {
@@ -119,6 +123,10 @@ class Machine {
   std::size_t start_thread(Word function, std::span<const Word> arguments);
   [[nodiscard]] bool has_ended(std::size_t thread) const;
 
+  void give_up(std::string why) {
+    gave_up_ = true;
+    stop(std::move(why));
+  }
   /// True: all of it is the program's; else it is stopped. Tells the world of memory that is shared.
   /// `meant`: by a volatile or atomic access, which is how host and device signal to each other: the world hears nothing.
   bool reads(Word address, std::size_t size, bool meant = false);
@@ -148,6 +156,8 @@ class Machine {
   [[nodiscard]] bool is_enough(const Frame& frame, std::uint32_t loop) const;
   bool polls(Frame& frame, std::uint32_t loop);
   void unwind();
+  /// The calling thread's own of a thread_local variable.
+  Word of_thread(Word variable);
   void intrinsic(const llvm::Function& function, const Decoded& decoded, Frame& frame);
   int selector(Word type);
   bool catches(Word thrown, Word wanted);
@@ -164,11 +174,13 @@ class Machine {
   Word watched_ = 0;
   Word watched_size_ = 0;
   std::string stopped_;
+  bool gave_up_ = false;
   Word fault_ = 0;
   int result_ = 0;
   std::vector<std::unique_ptr<Thread>> threads_;
   Thread* thread_ = nullptr;
   bool yielded_ = false;
+  std::map<std::pair<std::size_t, Word>, Word> thread_locals_;  ///< of threads but the first, by thread and variable
   std::unordered_map<const llvm::Function*, std::unique_ptr<Code>> code_;
   std::map<Word, int> selectors_;
   std::map<Word, Word> type_of_;  ///< by exception object

@@ -174,7 +174,11 @@ bool Torch::takes(const llvm::Function& function) {
 
 Outcome Torch::call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result) {
   const Known& what = known(function);
-  if (what.native != nullptr) return (this->*what.native)(machine, what, arguments, result);
+  if (what.native != nullptr) {
+    const Outcome outcome = (this->*what.native)(machine, what, arguments, result);
+    if (outcome == Outcome::Stop) machine.stop("arguments that are nowhere");
+    return Outcome::Done;
+  }
   if (!what.of_torch) return Outcome::Unknown;
   // What is left does little: it counts, warns, looks up. Unless it has to do with tensors.
   const auto is_tensor = [&](clang::QualType type) {
@@ -189,7 +193,6 @@ Outcome Torch::call(Machine& machine, const llvm::Function& function, const Argu
                           [&](const clang::ParmVarDecl* parameter) { return is_tensor(parameter->getType()); });
   if (of_tensors || what.declared->getReturnType()->isRecordType()) {
     machine.stop("a function of PyTorch that is not known: " + what.declared->getQualifiedNameAsString());
-    return Outcome::Stop;
   }
   return Outcome::Done;
 }
@@ -349,7 +352,7 @@ Outcome Torch::check_failed(Machine& machine, const Known&, const Arguments&, By
       }
     }
   }
-  machine.stop("a condition that does not hold");
+  machine.give_up("a condition that does not hold");
   return Outcome::Stop;
 }
 
@@ -397,7 +400,7 @@ Outcome Torch::pool_stream(Machine& machine, const Known& known, const Arguments
   const std::pair<signed char, Word> pool = {static_cast<signed char>(arguments.word32(0)), arguments.word32(1)};
   std::vector<Word>& streams = pools_[pool];
   const std::size_t which = next_in_pool_[pool]++ % kInPool;
-  if (which >= streams.size()) streams.push_back(cuda_.make_stream(machine, "getStreamFromPool"));
+  if (which >= streams.size()) streams.push_back(cuda_.make_stream(machine, kPoolStream));
   answer_number(machine, *known.function, result, streams[which]);
   return Outcome::Done;
 }
@@ -476,6 +479,7 @@ Word Torch::describe(Machine& machine, Tensor& tensor) {
 
 Outcome Torch::give_tensor(Machine& machine, const Known& known, const Arguments& arguments, Byte*) {
   constexpr std::int64_t kEach = 64;
+  constexpr Word kAsTensor = ~Word{0};
   static_cast<void>(cuda_.device(machine));
   Tensor tensor;
   bool on_host = false;
@@ -487,7 +491,7 @@ Outcome Torch::give_tensor(Machine& machine, const Known& known, const Arguments
     on_host = guess.on_host;
   }
   tensor.bytes = static_cast<Word>(tensor.shape.count() * size_of_type(tensor.type));
-  tensor.data = cuda_.given_memory(machine, std::max<Word>(tensor.bytes, 1), on_host);
+  tensor.data = cuda_.given_memory(machine, std::max<Word>(tensor.bytes, 1), on_host, kAsTensor);
   tensor.on_device = Memory::is_device(tensor.data);
   tensor.device = tensor.on_device ? 0 : -1;
   const Word given[] = {arguments.word(0), describe(machine, tensor)};

@@ -29,6 +29,8 @@ using TensorGuesses = std::map<const llvm::Instruction*, TensorGuess>;
 
 class Torch {
  public:
+  static constexpr const char* kPoolStream = "getStreamFromPool";  ///< the name of the operation
+
   Torch(Symbols& symbols, const HostModule& host, Cuda& cuda);
 
   Outcome call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result);

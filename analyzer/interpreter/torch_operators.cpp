@@ -382,6 +382,10 @@ Outcome Torch::operate(Machine& machine, const Known& known, const Arguments& ar
     return Outcome::Done;
   }
   if (name == "is_pinned" && call.tensors[0] != nullptr) {
+    if (call.tensors[0]->guess != nullptr) {
+      asked_ = Asked::Where;
+      asked_of_ = call.word(0);
+    }
     if (result != nullptr) *result = machine.memory().is_pinned(call.tensors[0]->data) ? 1 : 0;
     return Outcome::Done;
   }

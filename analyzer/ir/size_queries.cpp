@@ -62,7 +62,9 @@ class Queries {
   [[nodiscard]] bool is_query(std::size_t block, std::size_t index) const {
     const std::vector<Op>& ops = function_.blocks[block].ops;
     const PlaceId variable = storage(ops[index]);
-    if (variable == kNoPlace || function_[variable].kind != Place::Kind::Local) return false;
+    if (variable == kNoPlace) return false;
+    if (function_[variable].kind == Place::Kind::Parameter) return asks_for_caller(ops[index], variable);
+    if (function_[variable].kind != Place::Kind::Local) return false;
     const Held here = held_after(std::span(ops).first(index), variable);
     if (here != Held::Open) return here == Held::Null;
     if (block == 0) return false;
@@ -78,6 +80,18 @@ class Queries {
       if (held == Held::Open) ways.insert(ways.end(), before_[at].begin(), before_[at].end());
     }
     return true;
+  }
+
+  /// `if (!memory) Sort(memory, bytes, ...); else Sort(memory, bytes, ..., stream);`: whether the caller's memory is null is
+  /// not known, but the call that is meant to work stands further down, with the stream that this one leaves out.
+  [[nodiscard]] bool asks_for_caller(const Op& op, PlaceId variable) const {
+    if (!op.implicit_stream) return false;
+    return std::ranges::any_of(function_.blocks, [&](const Block& block) {
+      return std::ranges::any_of(block.ops, [&](const Op& other) {
+        return !other.implicit_stream && other.name == op.name && storage(other) == variable &&
+               function_[other.site].line > function_[op.site].line;
+      });
+    });
   }
 
   Function& function_;

@@ -122,6 +122,8 @@ class Body {
   Flow flow_;
   Flow exits_ = kNowhere;
   ir::Certainty triggers_first_ = ir::Certainty::No;
+  bool triggers_ = false;
+  bool touches_after_trigger_ = false;
   clang::SourceLocation at_;  ///< of the access that is being looked at
   Bounds bounds_;
   MaybeBound begins_;  ///< where the access that is being looked at is, in bytes

@@ -343,6 +343,8 @@ void Body::call_with_summary(const Call& call, const Summary& summary) {
   }
   begins_ = std::nullopt;
   flow_ = here;
+  triggers_ |= summary.triggers;
+  touches_after_trigger_ |= summary.touches_after_trigger;
   if (here.before) {
     const ir::Certainty most = here.after ? ir::Certainty::Perhaps : ir::Certainty::Yes;
     triggers_first_ = std::max(triggers_first_, std::min(most, summary.triggers_first));

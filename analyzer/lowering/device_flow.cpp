@@ -32,6 +32,7 @@ void Body::pass(GridCall call) {
       flow_.after |= flow_.before;
       return;
     case GridCall::Trigger:
+      triggers_ = true;
       if (flow_.before)
         triggers_first_ = std::max(triggers_first_, flow_.after ? ir::Certainty::Perhaps : ir::Certainty::Yes);
       return;

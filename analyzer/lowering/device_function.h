@@ -51,6 +51,8 @@ struct Summary {
   bool unknown = false;         ///< too big to be followed: anything may happen to what it reaches
   Flow exits = kNowhere;        ///< where it returns, called before any wait for the grid in front
   ir::Certainty triggers_first = ir::Certainty::No;  ///< lets dependents begin before it has waited
+  bool triggers = false;                             ///< lets dependents begin, at all
+  bool touches_after_trigger = false;                ///< by the order of the source: memory that is not its own
   friend bool operator==(const Summary&, const Summary&) = default;
 };
 

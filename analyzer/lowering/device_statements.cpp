@@ -71,6 +71,7 @@ bool Body::round() {
   learned_ = false;
   flow_ = {};
   exits_ = kNowhere;
+  triggers_ = touches_after_trigger_ = false;
   walk_initializers(false);
   walk(function_.getBody(), false);
   exits_ |= flow_;
@@ -85,6 +86,8 @@ Summary Body::summary() const {
   result.unknown = unknown_;
   result.exits = exits_;
   result.triggers_first = triggers_first_;
+  result.triggers = triggers_;
+  result.touches_after_trigger = touches_after_trigger_;
   const auto of_caller = [&](const Paths& paths) {
     Paths kept;
     for (const Path& path : paths) {
@@ -157,6 +160,7 @@ void Body::touch(const Paths& places, ir::Mode mode, bool data) {
     effect.always |= !data;
     effect.begin.add(begins_);
     note_early(effect, mode);
+    touches_after_trigger_ |= triggers_;
   }
 }
 

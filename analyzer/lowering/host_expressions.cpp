@@ -38,6 +38,8 @@ const clang::Expr* strip(const clang::Expr* expression) {
       next = initializer->getExpr();
     } else if (const auto* list = llvm::dyn_cast<clang::CXXStdInitializerListExpr>(at)) {
       next = list->getSubExpr();
+    } else if (const auto* same = llvm::dyn_cast<clang::InitListExpr>(at); same && same->isTransparent()) {
+      next = same->getInit(0);  // T{a T that is returned}
     } else if (const auto* chosen = llvm::dyn_cast<clang::GenericSelectionExpr>(at)) {
       next = chosen->isResultDependent() ? nullptr : chosen->getResultExpr();
     } else if (const auto* choice = llvm::dyn_cast<clang::ChooseExpr>(at)) {

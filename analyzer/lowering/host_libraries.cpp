@@ -64,6 +64,14 @@ bool generates_on_host(const Call& call) {
   return call.model->works_on_host && call.arguments.size() > 1 && is_on_stack(call.arguments[1]);
 }
 
+/// It is kept in an object, and the file makes generators of the host.
+bool may_generate_on_host(const Call& call, const clang::ASTContext& context) {
+  const clang::Expr* generator = call.model->works_on_host ? call.argument(call.model->handle_argument) : nullptr;
+  if (generator == nullptr || !llvm::isa<clang::MemberExpr>(strip(generator))) return false;
+  const auto makers = context.getTranslationUnitDecl()->lookup(&context.Idents.get("curandCreateGeneratorHost"));
+  return std::ranges::any_of(makers, [](const clang::NamedDecl* maker) { return maker->isReferenced(); });
+}
+
 }  // namespace
 
 Libraries::Libraries(const Parts& parts)
@@ -93,6 +101,7 @@ void Libraries::work(const Call& call) {
       if (values_.operand(storage).kind == Operand::Kind::Null) return arguments_.fresh_arguments(call);
     }
   if (generates_on_host(call)) return arguments_.host_touch(call);
+  if (may_generate_on_host(call, unit_.context)) return arguments_.fresh_arguments(call);
   if (const clang::Expr* handle = call.argument(model.handle_argument); handle != nullptr && !host_handles_.empty()) {
     const Operand used = values_.operand(handle);
     if (used.kind == Operand::Kind::Value && host_handles_.contains(static_cast<std::uint32_t>(used.place)))

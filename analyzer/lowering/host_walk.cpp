@@ -194,6 +194,10 @@ void Walk::note_passed(const clang::Stmt& statement) {
   } else if (const auto* made = llvm::dyn_cast<clang::CXXConstructExpr>(&statement)) {
     callee = made->getConstructor();
     arguments = llvm::ArrayRef(made->getArgs(), made->getNumArgs());
+  } else if (const auto* list = llvm::dyn_cast<clang::InitListExpr>(&statement); list && list->isTransparent()) {
+    // Of the same class: what is listed becomes the object.
+    if (const auto* bound = llvm::dyn_cast<clang::CXXBindTemporaryExpr>(list->getInit(0)->IgnoreParenImpCasts()))
+      passed_.insert(bound);
   }
   if (callee == nullptr || unit_.census.lowered(*callee) == nullptr) return;
   for (const clang::Expr* argument : arguments)

@@ -51,6 +51,7 @@ struct VariableEffect : PointerEffect {
 struct GridBehaviour {
   ir::Certainty waits = ir::Certainty::Perhaps;           ///< for it to end
   ir::Certainty triggers_first = ir::Certainty::Perhaps;  ///< lets its own dependents begin before that
+  bool touches_after_trigger = false;                     ///< memory, when it has let them begin
 };
 
 namespace device {

@@ -149,6 +149,8 @@ Model model_of(std::string name, const Facts& facts) {
   model.transfers = facts.transfers || facts.action == ActionKind::TensorCopy;
   model.pooled = facts.pooled;
   model.makes_handle = facts.makes_handle;
+  model.uses_work_area = facts.uses_work_area;
+  model.work_area_argument = facts.work_area_argument;
   model.works_on_host = facts.works_on_host;
   return model;
 }

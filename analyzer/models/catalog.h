@@ -55,7 +55,9 @@ struct Facts {
   bool transfers = false;
   bool pooled = false;
   bool makes_handle = false;
-  bool works_on_host = false;  ///< see Model
+  bool works_on_host = false;
+  bool uses_work_area = false;
+  int work_area_argument = -1;  ///< see Model
 };
 
 struct ModelRow {

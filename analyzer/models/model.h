@@ -130,6 +130,9 @@ struct Model {
   bool transfers = false;           ///< TensorCopy, TensorWork: perhaps between host and device
   bool pooled = false;              ///< StreamCreate: a pool keeps the stream
   bool makes_handle = false;        ///< Nothing: argument 0 receives a library's handle, on the default stream
+  bool uses_work_area = false;      ///< LibraryWork: writes memory that belongs to its handle, in any stream; without
+                                    ///< this only what the program has given. SetHandleStream: the handle keeps that
+  int work_area_argument = -1;      ///< Nothing: from now on the handle's memory is what this points to
   bool of_c_library = false;        ///< a function that belongs to no namespace: not if the program has its own
   bool works_on_host = false;       ///< makes_handle: what it is used for the host does, at once. LibraryWork: the host
                                     ///< may do it, by the handle that is given
