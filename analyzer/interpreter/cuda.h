@@ -93,6 +93,8 @@ class Cuda {
   /// The allocator waits for what is in the stream when the block is given back.
   void use_block(Word stream, Word block);
   void return_block(Machine& machine, const std::string& name, Word block);
+  /// Nothing more comes, but the caller goes on, with its streams.
+  void hand_out_again(Machine& machine);
 
  private:
   struct Touch {
@@ -156,6 +158,7 @@ class Cuda {
                                                       Word list) const;
   /// Of "field" or "field.field"; nullopt: there is no such field.
   [[nodiscard]] std::optional<std::size_t> offset_of(const clang::CXXRecordDecl& record, std::string_view path) const;
+  void hand_out_again(Machine& machine, const Returned& block);
   ordering::FunctionId number_of(const std::string& function);
   /// The memory that a library's handle works in.
   Word work_area(Machine& machine, Word handle);
@@ -182,7 +185,12 @@ class Cuda {
   bool made_up_ = false;
   std::vector<ordering::SiteId> waits_;
   std::map<Word, Word> blocks_;  ///< of memory, begin -> end
-  std::map<Word, std::optional<Word>> lent_blocks_;  ///< of a caching allocator, with their streams
+  struct Returned {
+    ordering::Range range{};
+    std::optional<Word> stream;
+  };
+  std::map<Word, Returned> lent_blocks_;             ///< of a caching allocator
+  std::vector<Returned> returned_blocks_;            ///< and not yet handed out again
   std::set<Word> given_of_host_;
   std::vector<std::pair<ordering::Range, Word>> given_blocks_;  ///< and as which
   std::map<Word, Word> given_streams_;              ///< handle, by number

@@ -2,8 +2,12 @@
 //
 // What libraries that are not followed, and are known, do with CUDA: work, copies, waiting, and memory of caching allocators.
 //
-// Addresses of blocks are never used twice here, so that nothing shows when a block is handed out again: whether it may be
-// is asked when it is given back.
+// A block that was given back does no harm before it is handed out again, and until then the stream that it is for may wait
+// for whoever uses it still. So the next allocation in that stream is taken to get it; and at the end that of the caller,
+// who goes on to allocate for its own streams. Its address is not used twice for all that: what is told is the place where
+// it was given back.
+#include <utility>
+
 #include "analyzer/interpreter/cuda.h"
 
 namespace streamsan::analyzer::interpreter {
@@ -51,12 +55,21 @@ Word Cuda::take_block(Machine& machine, const std::string& name, std::optional<W
   const Word size = std::max<Word>(bytes, 1);
   const Word at = handle ? machine.memory().device(size) : reinterpret_cast<Word>(machine.memory().pinned(size));
   if (at == 0) return 0;
-  blocks_[at] = at + size;
-  lent_blocks_[at] = handle;
+  // What was given back for the stream may be what is handed out now.
+  std::vector<Returned> kept;
+  for (const Returned& block : std::exchange(returned_blocks_, {}))
+    if (block.stream == handle)
+      hand_out_again(machine, block);
+    else
+      kept.push_back(block);
+  returned_blocks_ = std::move(kept);
+  const ordering::Range range{at, at + size};
+  blocks_[at] = range.end;
+  lent_blocks_[at] = {.range = range, .stream = handle};
   const ordering::Call call = now(machine, name);
-  model_.allocate(call, {at, at + size}, handle ? ordering::MemoryKind::Device : ordering::MemoryKind::Pinned,
+  model_.allocate(call, range, handle ? ordering::MemoryKind::Device : ordering::MemoryKind::Pinned,
                   context_of(device_));
-  model_.block_allocate(call, handle ? std::optional(stream(*handle)) : std::nullopt, {at, at + size});
+  model_.block_allocate(call, handle ? std::optional(stream(*handle)) : std::nullopt, range);
   return at;
 }
 
@@ -67,11 +80,26 @@ void Cuda::use_block(Word handle, Word block) {
 void Cuda::return_block(Machine& machine, const std::string& name, Word block) {
   const auto lent = lent_blocks_.find(block);
   if (lent == lent_blocks_.end()) return;
-  const std::optional<Word> handle = lent->second;
+  const Returned of = lent->second;
   lent_blocks_.erase(lent);
   // Memory of a graph is the graph's.
   if (!capturing_.empty()) return;
-  model_.block_free(now(machine, name), handle ? std::optional(stream(*handle)) : std::nullopt, block);
+  model_.block_free(now(machine, name), of.stream ? std::optional(stream(*of.stream)) : std::nullopt, block);
+  returned_blocks_.push_back(of);
+}
+
+void Cuda::hand_out_again(Machine& machine, const Returned& block) {
+  const ordering::Call call = now(machine, "an allocation");
+  model_.block_allocate(call, block.stream ? std::optional(stream(*block.stream)) : std::nullopt, block.range);
+  model_.block_free_unchecked(call, block.range.begin);
+}
+
+void Cuda::hand_out_again(Machine& machine) {
+  for (const Returned& block : std::exchange(returned_blocks_, {})) {
+    const auto known = block.stream ? streams_.find(*block.stream) : streams_.end();
+    const bool is_callers = !block.stream || *block.stream == 0 || (known != streams_.end() && is_given(known->second));
+    if (is_callers) hand_out_again(machine, block);
+  }
 }
 
 }  // namespace streamsan::analyzer::interpreter

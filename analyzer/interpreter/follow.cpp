@@ -150,7 +150,7 @@ Shown follow_caller(const Caller& caller, const llvm::Function& function, Symbol
       result.steps += machine.steps();
       continue;
     }
-    follower.end();
+    follower.end(machine);
     result.steps += machine.steps();
     if (!waits && judgement.is_closed() && judgement.waited()) {
       waits = true;
@@ -216,7 +216,7 @@ Followed follow_main(clang::ASTContext& context, const Models& models, const Fol
     Follower follower(symbols, host, options, result);
     Machine machine(*host.module(), follower, options.most_steps);
     machine.run(*entry);
-    follower.end();
+    follower.end(machine);
     result.steps = machine.steps();
     result.stopped = machine.stopped();
   });

@@ -222,7 +222,9 @@ Cause cause_of(ordering::NearestEdge edge) {
 
 }  // namespace
 
-void Follower::hazard(const ordering::Hazard& found) {
+void Follower::hazard(const ordering::Hazard& told) {
+  ordering::Hazard found = told;
+  if (found.kind == HazardKind::ReuseWhileInUse) found.later.site = found.freed;
   if (found.certainty != ordering::Certainty::Certain || found.order != ordering::Order::Unordered) return;
   if (counts && !counts(found)) return;
   // A loop shows one conflict many times.
@@ -278,7 +280,7 @@ void Follower::hazard(const ordering::Hazard& found) {
       made.check = Check::PrematureFree;
       made.which = CheckCase::UseAfterFree;
       break;
-    case HazardKind::ReleaseWhileInUse:
+    case HazardKind::ReuseWhileInUse:
       made.check = Check::MissingRecordStream;
       break;
     default:

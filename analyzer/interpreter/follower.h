@@ -41,8 +41,11 @@ class Follower : public World, public ordering::HazardSink {
   void hazard(const ordering::Hazard& hazard) override;
   bool wants_common_bytes(const ordering::Hazard&) override { return false; }
 
-  /// Tells what the host has touched last.
-  void end() { cuda_.flush(); }
+  /// Tells what the host has touched last; and, unless it stopped before its end, what is in use then.
+  void end(Machine& machine) {
+    cuda_.flush();
+    if (machine.stopped().empty()) cuda_.hand_out_again(machine);
+  }
   [[nodiscard]] Cuda& cuda() { return cuda_; }
   [[nodiscard]] Torch& torch() { return torch_; }
 
