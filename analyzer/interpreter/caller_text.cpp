@@ -251,7 +251,10 @@ class Text {
     const std::string counter = "i" + std::to_string(++variables_);
     const std::string outside = std::exchange(element_, counter);
     const auto objects = std::exchange(objects_, {});
-    line("for (unsigned long " + counter + " = 0; " + counter + " < " + kHowMany + "; ++" + counter + ") {");
+    // Not so many of what is given to threads, or costs much to make.
+    const bool few = is_named(of, "Tensor") || is_named(of, "pair") || is_named(of, "function");
+    line("for (unsigned long " + counter + " = 0; " + counter + " < " + (few ? "8" : kHowMany) + "; ++" + counter +
+         ") {");
     const bool stream = of->isPointerType() && symbols_.kind(of) == ir::TypeKind::Stream;
     const auto one = stream ? std::optional(made(of, std::string(kGivenStream) + "(" + counter + ")"))
                             : variable(of, "index", depth + 1);

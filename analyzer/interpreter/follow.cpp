@@ -124,7 +124,7 @@ struct Shown {
 /// Follows one caller, and again with more of its memory in the host's, until it is right about that.
 Shown follow_caller(const Caller& caller, const llvm::Function& function, Symbols& symbols,
                     const HostModule& host, const FollowOptions& options, Followed& result) {
-  constexpr std::uint64_t kMostSteps = 400'000;
+  const std::uint64_t most_steps = has_torch(symbols.context()) ? 2'000'000 : 400'000;  // tensors take their steps
   constexpr std::size_t kMostTries = 24;
   std::set<Word> of_host;
   TensorGuesses guesses;
@@ -142,7 +142,7 @@ Shown follow_caller(const Caller& caller, const llvm::Function& function, Symbol
                              "' was made, and its public methods were called, each several times, in the order "
                              "in which they stand (--dump-ir shows how); that was followed to here"
                        : "a call with arguments that were made up (--dump-ir shows them) was followed to here";
-    Machine machine(*host.module(), follower, kMostSteps);
+    Machine machine(*host.module(), follower, most_steps);
     machine.run(function);
     if (machine.fault() != 0) follower.torch().blame(machine.fault());
     const auto given_as = machine.fault() == 0 ? std::nullopt : follower.cuda().given_as(machine.fault());
@@ -284,8 +284,9 @@ Followed follow_callers(clang::ASTContext& context, const Models& models, clang:
     if (host.module() == nullptr) return;
     std::map<std::size_t, Variants> groups;
     std::size_t last = 0;
+    const std::uint64_t most_steps = options.most_steps * (has_torch(context) ? 3 : 1);
     for (const Caller& caller : made) {
-      if (result.steps > options.most_steps && caller.group != last) {
+      if (result.steps > most_steps && caller.group != last) {
         result.stopped = "too many steps, before " + caller.name;
         break;
       }
