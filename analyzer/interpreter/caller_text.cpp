@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "analyzer/interpreter/torch_text.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
@@ -170,7 +171,7 @@ class Text {
     type = type.getCanonicalType().getUnqualifiedType();
     if (type->isPointerType()) return pointer(type, depth);
     if (type->isBooleanType()) return made(type, way_.flags ? "true" : "false");
-    if (type->isEnumeralType()) return made(type, "0");
+    if (type->isEnumeralType()) return made(type, is_named(type, "ScalarType") ? "6" : "0");  // float
     if (type->isIntegerType()) return made(type, number(called, depth));
     if (type->isRealFloatingType()) return made(type, "1");
     const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
@@ -255,7 +256,10 @@ class Text {
     const std::string counter = "i" + std::to_string(++variables_);
     const std::string outside = std::exchange(element_, counter);
     const auto objects = std::exchange(objects_, {});
-    line("for (unsigned long " + counter + " = 0; " + counter + " < " + kHowMany + "; ++" + counter + ") {");
+    // Not so many of what is given to threads, or costs much to make.
+    const bool few = is_named(of, "Tensor") || is_named(of, "pair") || is_named(of, "function");
+    line("for (unsigned long " + counter + " = 0; " + counter + " < " + (few ? "8" : kHowMany) + "; ++" + counter +
+         ") {");
     const bool stream = of->isPointerType() && symbols_.kind(of) == ir::TypeKind::Stream;
     const auto one = stream ? std::optional(made(of, std::string(kGivenStream) + "(" + counter + ")"))
                             : variable(of, "index", depth + 1);
@@ -289,6 +293,9 @@ class Text {
       return first.getKind() == clang::TemplateArgument::Type ? first.getAsType() : QualType();
     };
     const std::string spelling = spelled(type);
+    if (class_name.starts_with("at::") || class_name.starts_with("c10::"))
+      if (const auto known = of_torch(class_name, spelling, name, instance != nullptr ? argument() : QualType(), depth))
+        return known->empty() ? std::nullopt : known;
     if (record.isInStdNamespace() && instance != nullptr && !argument().isNull()) {
       const QualType of = argument();
       if (class_name.ends_with("::vector")) return sequence(spelling, name, of, depth);
@@ -297,6 +304,20 @@ class Text {
         if (!one) return std::nullopt;
         line(spelling + " " + name + "(new " + spelled(of) + "(static_cast<" + spelled(of) + "&&>(" + *one + ")));");
         return name;
+      }
+      if (class_name.ends_with("::pair")) {
+        const auto first = variable(of, "", depth + 1);
+        const clang::TemplateArgument& other = instance->getTemplateArgs()[1];
+        const auto second = first && other.getKind() == clang::TemplateArgument::Type
+                                ? variable(other.getAsType(), "", depth + 1)
+                                : std::nullopt;
+        if (second) line(spelling + " " + name + "(" + *first + ", " + *second + ");");
+        return second ? std::optional(name) : std::nullopt;
+      }
+      if (class_name.ends_with("::optional") && way_.flags && is_named(of, "Tensor")) {
+        const auto one = variable(of, "", depth + 1);
+        if (one) line(spelling + " " + name + "(" + *one + ");");
+        return one ? std::optional(name) : std::nullopt;
       }
       if (class_name.ends_with("::basic_string")) {
         line(spelling + " " + name + "(8, 'x');");
@@ -329,6 +350,38 @@ class Text {
       return name;
     }
     return std::nullopt;
+  }
+
+  static bool is_named(QualType type, llvm::StringRef name) {
+    const clang::TagDecl* tag = type->getAsTagDecl();
+    return tag != nullptr && tag->getName() == name;
+  }
+
+  /// Of PyTorch's classes (torch.cpp). nullopt: it is as other classes are; empty: none can be made.
+  std::optional<std::string> of_torch(llvm::StringRef class_name, const std::string& spelling, const std::string& name,
+                                      QualType of, int depth) {
+    if (class_name == "at::Tensor") {
+      line(spelling + " " + name + " = " + kGivenTensor + "();");
+    } else if (class_name == "c10::cuda::CUDAStream") {
+      line(spelling + " " + name + " = " + kGivenTorchStream + "(" + std::to_string(streams_++) + ");");
+    } else if (class_name == "c10::Device") {
+      line(spelling + " " + name + "(c10::DeviceType::CUDA, 0);");
+    } else if (class_name == "c10::Scalar") {
+      line(spelling + " " + name + "(1.0);");
+    } else if (class_name == "c10::TensorOptions") {
+      line(spelling + " " + name + "(c10::Device(c10::DeviceType::CUDA, 0));");
+    } else if (class_name == "c10::ArrayRef" && of->isIntegerType()) {
+      line("static const " + spelled(of.getUnqualifiedType()) + " list_" + name + "[2] = {64, 64};");
+      line(spelling + " " + name + "(list_" + name + ", 2);");
+    } else if (class_name == "c10::ArrayRef") {
+      const std::string element = spelled(of.getUnqualifiedType());
+      const auto list = sequence("std::vector<" + element + ">", "list_" + name, of.getUnqualifiedType(), depth);
+      if (!list) return "";
+      line(spelling + " " + name + "(" + *list + ".data(), " + *list + ".size());");
+    } else {
+      return std::nullopt;
+    }
+    return name;
   }
 
   /// A lambda, which writes what it is given pointers to.

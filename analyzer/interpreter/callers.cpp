@@ -49,6 +49,14 @@ const char* const kGivenFunctions =
 
 namespace {
 
+/// What PYBIND11_MODULE and TORCH_LIBRARY define: it names functions for others to call.
+bool registers(const clang::FunctionDecl& function) {
+  const clang::IdentifierInfo* identifier = function.getIdentifier();
+  if (identifier == nullptr) return false;
+  const llvm::StringRef name = identifier->getName();
+  return name.starts_with("PyInit_") || name.starts_with("pybind11_") || name.starts_with("TORCH_LIBRARY_");
+}
+
 /// Functions that the main file calls, and classes of which it makes objects or calls methods.
 class Uses : public clang::RecursiveASTVisitor<Uses> {
  public:
@@ -63,6 +71,7 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
     return RecursiveASTVisitor::TraverseDecl(declaration);
   }
   bool TraverseFunctionDecl(clang::FunctionDecl* function) {
+    if (registers(*function)) return true;
     in(function, [&] { RecursiveASTVisitor::TraverseFunctionDecl(function); });
     return true;
   }
@@ -141,7 +150,7 @@ class Candidates : public clang::RecursiveASTVisitor<Candidates> {
     if (llvm::isa<clang::CXXMethodDecl>(function) && !llvm::cast<clang::CXXMethodDecl>(function)->isStatic())
       return true;
     if (!function->doesThisDeclarationHaveABody() || function->isDependentContext() || function->isMain() ||
-        function->isOverloadedOperator() || function->isConsteval() || !is_here(*function))
+        function->isOverloadedOperator() || function->isConsteval() || registers(*function) || !is_here(*function))
       return true;
     if (function->hasAttr<clang::CUDAGlobalAttr>()) return true;
     if (function->hasAttr<clang::CUDADeviceAttr>() && !function->hasAttr<clang::CUDAHostAttr>()) return true;

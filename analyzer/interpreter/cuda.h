@@ -78,6 +78,26 @@ class Cuda {
   [[nodiscard]] std::optional<Word> given_as(Word address) const;
   [[nodiscard]] bool is_given(ordering::StreamId stream) const;
 
+  // For what is built on it (cuda_for_others.cpp). Streams are handles; `name`: of the operation, as name() says it.
+  [[nodiscard]] Word device(const Machine& machine);
+  /// A stream that does not wait for the default one.
+  Word make_stream(Machine& machine, const std::string& name);
+  /// As a made-up caller gives them: the stream of a number, memory of so many bytes.
+  Word given_stream(Machine& machine, Word number);
+  Word given_memory(Machine& machine, Word bytes, bool of_host, Word given_as);
+  void work(Machine& machine, const std::string& name, Word stream, const std::vector<ordering::KernelBytes>& bytes);
+  void copy(Machine& machine, const std::string& name, Word stream, const ordering::Footprint& dst,
+            const ordering::Footprint& src);
+  void wait_for(Machine& machine, const std::string& name, Word stream);
+  /// A block of a caching allocator, whose memory is used again in the order of `stream` once it is given back; the
+  /// host's, without a stream, at once. 0: there is no memory.
+  Word take_block(Machine& machine, const std::string& name, std::optional<Word> stream, Word bytes);
+  /// The allocator waits for what is in the stream when the block is given back.
+  void use_block(Word stream, Word block);
+  void return_block(Machine& machine, const std::string& name, Word block);
+  /// Nothing more comes, but the caller goes on, with its streams.
+  void hand_out_again(Machine& machine);
+
  private:
   struct Touch {
     const llvm::Instruction* by = nullptr;
@@ -85,6 +105,10 @@ class Cuda {
     std::uint64_t events = 0;
     bool write = false;
     friend bool operator==(const Touch&, const Touch&) = default;
+  };
+  struct Returned {
+    ordering::Range range{};
+    std::optional<Word> stream;
   };
   using Action = std::function<void(ordering::Call, ordering::StreamId)>;
   struct Captured {
@@ -149,6 +173,7 @@ class Cuda {
                                                       Word list) const;
   /// Of "field" or "field.field"; nullopt: there is no such field.
   [[nodiscard]] std::optional<std::size_t> offset_of(const clang::CXXRecordDecl& record, std::string_view path) const;
+  void hand_out_again(Machine& machine, const Returned& block);
   ordering::FunctionId number_of(const std::string& function);
   /// The memory that a library's handle works in.
   Word work_area(Machine& machine, Word handle);
@@ -177,6 +202,8 @@ class Cuda {
   bool made_up_ = false;
   std::vector<ordering::SiteId> waits_;
   std::map<Word, Word> blocks_;  ///< of memory, begin -> end
+  std::map<Word, Returned> lent_blocks_;             ///< of a caching allocator
+  std::vector<Returned> returned_blocks_;            ///< and not yet handed out again
   std::set<Word> given_of_host_;
   std::vector<std::pair<ordering::Range, Word>> given_blocks_;  ///< and as which
   std::map<Word, Word> given_streams_;              ///< handle, by number

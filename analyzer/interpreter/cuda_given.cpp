@@ -15,28 +15,36 @@
 
 namespace streamsan::analyzer::interpreter {
 
-Word Cuda::give_memory(Machine& machine, const Arguments& arguments) {
-  const Word size = arguments.word(0);
-  const Word given_as = arguments.word(2);
-  const bool of_host = given_of_host_.contains(given_as);
+Word Cuda::given_memory(Machine& machine, Word size, bool of_host, Word given_as) {
   const Word at = of_host ? reinterpret_cast<Word>(machine.memory().pinned(size)) : machine.memory().device(size);
   if (at == 0) return 0;
   blocks_[at] = at + size;
-  const std::size_t counted = arguments.word(1);
-  constexpr Word kHowMany = 64;
-  for (Word i = 0; of_host && counted != 0 && counted <= sizeof i && (i + 1) * counted <= size; ++i) {
-    const Word value = i % kHowMany;
-    std::memcpy(reinterpret_cast<void*>(at + i * counted), &value, counted);
-    if (i >= kHowMany * kHowMany) break;
-  }
   given_blocks_.push_back({{at, at + size}, given_as});
   model_.allocate(now(machine, ""), given_blocks_.back().first,
                   of_host ? ordering::MemoryKind::Pinned : ordering::MemoryKind::Device, context_of(device_));
   return at;
 }
 
+Word Cuda::give_memory(Machine& machine, const Arguments& arguments) {
+  const Word size = arguments.word(0), given_as = arguments.word(2);
+  const Word at = given_memory(machine, size, given_of_host_.contains(given_as), given_as);
+  const std::size_t counted = arguments.word(1);
+  constexpr Word kHowMany = 64;
+  const bool of_host = machine.memory().is_pinned(at);
+  for (Word i = 0; of_host && counted != 0 && counted <= sizeof i && (i + 1) * counted <= size; ++i) {
+    const Word value = i % kHowMany;
+    std::memcpy(reinterpret_cast<void*>(at + i * counted), &value, counted);
+    if (i >= kHowMany * kHowMany) break;
+  }
+  return at;
+}
+
 Word Cuda::give_stream(Machine& machine, const Arguments& arguments) {
-  const auto [known, fresh] = given_streams_.try_emplace(arguments.word(0));
+  return given_stream(machine, arguments.word(0));
+}
+
+Word Cuda::given_stream(Machine& machine, Word number) {
+  const auto [known, fresh] = given_streams_.try_emplace(number);
   if (fresh) {
     known->second = reinterpret_cast<Word>(machine.memory().heap(64));
     streams_[known->second] = model_.create_stream(context_of(device_), ordering::StreamKind::NonBlocking);

@@ -14,6 +14,7 @@
 #include "analyzer/interpreter/follower.h"
 #include "analyzer/interpreter/late_parser.h"
 #include "analyzer/interpreter/module.h"
+#include "analyzer/interpreter/torch_text.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
 #include "clang/AST/DeclCXX.h"
@@ -123,14 +124,16 @@ struct Shown {
 /// Follows one caller, and again with more of its memory in the host's, until it is right about that.
 Shown follow_caller(const Caller& caller, const llvm::Function& function, Symbols& symbols,
                     const HostModule& host, const FollowOptions& options, Followed& result) {
-  constexpr std::uint64_t kMostSteps = 400'000;
-  constexpr std::size_t kMostTries = 12;
+  const std::uint64_t most_steps = has_torch(symbols.context()) ? 2'000'000 : 400'000;  // tensors take their steps
+  constexpr std::size_t kMostTries = 24;
   std::set<Word> of_host;
+  TensorGuesses guesses;
   bool waits = false;
   for (std::size_t tries = 0; tries < kMostTries; ++tries) {
     Followed followed;
     Follower follower(symbols, host, options, followed);
     follower.cuda().keep_in_host(of_host);
+    follower.torch().make_up(guesses);
     Judgement judgement(caller, function, follower.cuda(), options);
     if (waits) judgement.somebody_waits();
     follower.counts = [&](const ordering::Hazard& hazard) { return judgement.counts(hazard); };
@@ -139,14 +142,15 @@ Shown follow_caller(const Caller& caller, const llvm::Function& function, Symbol
                              "' was made, and its public methods were called, each several times, in the order "
                              "in which they stand (--dump-ir shows how); that was followed to here"
                        : "a call with arguments that were made up (--dump-ir shows them) was followed to here";
-    Machine machine(*host.module(), follower, kMostSteps);
+    Machine machine(*host.module(), follower, most_steps);
     machine.run(function);
+    if (machine.fault() != 0) follower.torch().blame(machine.fault());
     const auto given_as = machine.fault() == 0 ? std::nullopt : follower.cuda().given_as(machine.fault());
-    if (given_as && of_host.insert(*given_as).second) {
+    if (follower.torch().guesses_better() || (given_as && of_host.insert(*given_as).second)) {
       result.steps += machine.steps();
       continue;
     }
-    follower.end();
+    follower.end(machine);
     result.steps += machine.steps();
     if (!waits && judgement.is_closed() && judgement.waited()) {
       waits = true;
@@ -212,7 +216,7 @@ Followed follow_main(clang::ASTContext& context, const Models& models, const Fol
     Follower follower(symbols, host, options, result);
     Machine machine(*host.module(), follower, options.most_steps);
     machine.run(*entry);
-    follower.end();
+    follower.end(machine);
     result.steps = machine.steps();
     result.stopped = machine.stopped();
   });
@@ -255,9 +259,15 @@ Followed follow_callers(clang::ASTContext& context, const Models& models, clang:
     Symbols symbols(context, models);
     LateParser parser(preprocessor);
     if (!parser.parse(kGivenFunctions)) return;
+    std::vector<Caller> written = callers(symbols);  // not of what is parsed from here on
+    if (has_torch(context))
+      for (const char* const text : torch_text()) {
+        const bool whole = parser.parse(text);
+        if (!whole && text == torch_text().front()) break;
+      }
     std::vector<Caller> made;
     std::set<std::size_t> incomplete;  // groups
-    for (Caller& caller : callers(symbols)) {
+    for (Caller& caller : written) {
       std::optional<OnlyItsOwn> before(std::in_place, *context.getTranslationUnitDecl());
       if (parser.parse(caller.text)) {
         before->keep_all();
@@ -274,8 +284,9 @@ Followed follow_callers(clang::ASTContext& context, const Models& models, clang:
     if (host.module() == nullptr) return;
     std::map<std::size_t, Variants> groups;
     std::size_t last = 0;
+    const std::uint64_t most_steps = options.most_steps * (has_torch(context) ? 3 : 1);
     for (const Caller& caller : made) {
-      if (result.steps > options.most_steps && caller.group != last) {
+      if (result.steps > most_steps && caller.group != last) {
         result.stopped = "too many steps, before " + caller.name;
         break;
       }

@@ -37,13 +37,15 @@ Follower::Follower(Symbols& symbols, const HostModule& host, const FollowOptions
       symbols_(symbols),
       host_(host),
       followed_(followed),
-      cuda_(symbols, host, *this, options.per_thread_default_stream) {}
+      cuda_(symbols, host, *this, options.per_thread_default_stream),
+      torch_(symbols, host, cuda_) {}
 
 Outcome Follower::call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result) {
   machine_ = &machine;
   if (!library_.on_free)
     library_.on_free = [this, &machine](Word address, std::size_t bytes) { cuda_.host_freed(machine, address, bytes); };
   Outcome outcome = library_.call(machine, function, arguments, result);
+  if (outcome == Outcome::Unknown) outcome = torch_.call(machine, function, arguments, result);
   if (outcome == Outcome::Unknown) outcome = cuda_.call(machine, function, arguments, result);
   if (outcome == Outcome::Unknown && !harmless_.contains(&function)) not_known(machine, function);
   return outcome;
@@ -130,6 +132,24 @@ Where Follower::where(ordering::SiteId site) const {
   return result;
 }
 
+/// "side" of `side = getStreamFromPool()` and `side(getStreamFromPool())`.
+std::string Follower::made_for(const Where& where) const {
+  constexpr std::size_t kMost = 200;
+  if (where.site.begin == 0) return {};
+  const auto [file, offset] = sources_.getDecomposedLoc(clang::SourceLocation::getFromRawEncoding(where.site.begin));
+  const llvm::StringRef before = sources_.getBufferData(file).take_front(offset).take_back(kMost);
+  // Back over the qualified name of the call, and what is open before it.
+  const auto is_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  llvm::StringRef rest = before;
+  while (!rest.empty() && (is_name(rest.back()) || rest.back() == ':')) rest = rest.drop_back();
+  rest = rest.rtrim();
+  if (!rest.ends_with("=") && !rest.ends_with("(") && !rest.ends_with("{")) return {};
+  rest = rest.drop_back().rtrim();
+  std::size_t length = 0;
+  while (length < rest.size() && is_name(rest[rest.size() - 1 - length])) ++length;
+  return rest.take_back(length).str();
+}
+
 /// "d_in" of `cudaMalloc((void**)&d_in, n)`.
 std::string Follower::first_argument(const Where& where) const {
   if (where.site.begin == 0) return {};
@@ -189,7 +209,7 @@ Thing Follower::stream(ordering::StreamId stream) const {
   if (cuda_.is_given(stream)) thing.name = "a stream of the caller's";
   if (const auto made = cuda_.made(stream)) {
     thing.origin = where(*made);
-    thing.name = first_argument(*thing.origin);
+    thing.name = cuda_.name(*made) == Torch::kPoolStream ? made_for(*thing.origin) : first_argument(*thing.origin);
     thing.origin->site.text = cuda_.name(*made);
   }
   return thing;
@@ -229,7 +249,9 @@ Cause cause_of(ordering::NearestEdge edge) {
 
 }  // namespace
 
-void Follower::hazard(const ordering::Hazard& found) {
+void Follower::hazard(const ordering::Hazard& told) {
+  ordering::Hazard found = told;
+  if (found.kind == HazardKind::ReuseWhileInUse) found.later.site = found.freed;
   if (found.certainty != ordering::Certainty::Certain || found.order != ordering::Order::Unordered) return;
   if (counts && !counts(found)) return;
   // A loop shows one conflict many times.
@@ -249,7 +271,8 @@ void Follower::hazard(const ordering::Hazard& found) {
   }
   made.buffer.memory_kind = found.allocation.kind;
   if (Where allocation = where(found.allocation.site); allocation.site.line != 0) {
-    made.buffer.name = first_argument(allocation);
+    const std::string& by = cuda_.name(found.allocation.site);
+    made.buffer.name = by.starts_with("at::") ? made_for(allocation) : first_argument(allocation);
     allocation.site.text = cuda_.name(found.allocation.site);
     made.buffer.origin = std::move(allocation);
     made.buffer.allocated = true;
@@ -283,6 +306,9 @@ void Follower::hazard(const ordering::Hazard& found) {
     case HazardKind::UseAfterFree:
       made.check = Check::PrematureFree;
       made.which = CheckCase::UseAfterFree;
+      break;
+    case HazardKind::ReuseWhileInUse:
+      made.check = Check::MissingRecordStream;
       break;
     default:
       return;

@@ -14,6 +14,7 @@
 #include "analyzer/interpreter/follow.h"
 #include "analyzer/interpreter/library.h"
 #include "analyzer/interpreter/machine.h"
+#include "analyzer/interpreter/torch.h"
 #include "analyzer/lowering/sites.h"
 
 namespace clang {
@@ -29,7 +30,9 @@ class Follower : public World, public ordering::HazardSink {
   Follower(Symbols& symbols, const HostModule& host, const FollowOptions& options, Followed& followed);
 
   Outcome call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result) override;
-  bool takes(const llvm::Function& function) override { return cuda_.takes(function); }
+  bool takes(const llvm::Function& function) override {
+    return torch_.takes(function) || cuda_.takes(function);
+  }
   void polled(Machine& machine) override { cuda_.may_wait(machine); }
   void touch(Machine& machine, Word address, std::size_t size, bool write) override {
     cuda_.touch(machine, address, size, write);
@@ -38,9 +41,13 @@ class Follower : public World, public ordering::HazardSink {
   void hazard(const ordering::Hazard& hazard) override;
   bool wants_common_bytes(const ordering::Hazard&) override { return false; }
 
-  /// Tells what the host has touched last.
-  void end() { cuda_.flush(); }
+  /// Tells what the host has touched last; and, unless it stopped before its end, what is in use then.
+  void end(Machine& machine) {
+    cuda_.flush();
+    if (machine.stopped().empty()) cuda_.hand_out_again(machine);
+  }
   [[nodiscard]] Cuda& cuda() { return cuda_; }
+  [[nodiscard]] Torch& torch() { return torch_; }
 
   /// Does a conflict count? Asked before it is worded; without it, all do.
   std::function<bool(const ordering::Hazard&)> counts;
@@ -55,6 +62,7 @@ class Follower : public World, public ordering::HazardSink {
   analyzer::Action action(const ordering::Access& access) const;
   Thing stream(ordering::StreamId stream) const;
   std::string first_argument(const Where& where) const;
+  std::string made_for(const Where& where) const;
 
   const clang::SourceManager& sources_;
   Sites sites_;
@@ -62,6 +70,7 @@ class Follower : public World, public ordering::HazardSink {
   const HostModule& host_;
   Followed& followed_;
   Cuda cuda_;
+  Torch torch_;
   Library library_;
   const Machine* machine_ = nullptr;
   std::set<const llvm::Function*> harmless_;  ///< of those that are not known

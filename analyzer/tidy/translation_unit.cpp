@@ -128,8 +128,8 @@ bool has_lanes(const ir::Program& program) {
     for (const ir::Block& block : function.blocks) {
       for (const ir::Op& op : block.ops) {
         if (op.kind == ir::OpKind::CreateStream) return true;
-        if (op.kind == ir::OpKind::Enqueue && op.work == ir::Work::Copy && op.form == ir::Form::Asynchronous)
-          return true;
+        if (op.kind != ir::OpKind::Enqueue) continue;
+        if ((op.work == ir::Work::Copy && op.form == ir::Form::Asynchronous) || op.transfers) return true;
       }
     }
   }

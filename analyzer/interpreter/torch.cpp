@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// PyTorch's headers are followed as the program's own code, down to what libtorch has: the operators of ATen, of which the
+// headers have the schemas (torch_operators.cpp), a few functions that C++ text defines (torch_text.h), and those here.
+//
+// TENSORS. Inline code counts who owns a tensor and ends it with its last owner. What is known here of one is kept by the
+// address of its TensorImpl, which is never used twice: sizes, type, place. Accessors of at::TensorBase are answered from
+// that rather than followed, which needs no layout, and tells what a program asks.
+//
+// MEMORY. A tensor's is a block of a caching allocator, taken for the stream that is current then. Given back, it is used
+// again in the order of that stream, and after what is by then in the streams of record_stream().
+//
+// MADE-UP TENSORS (callers.h) are what most are: two dimensions of 64, float, on the device. Where the program insists on
+// something else, a condition fails, TORCH_CHECK mostly; what was asked last is then changed, and the follower begins again
+// (follow.cpp). The caller's current stream is a stream of its own.
+#include "analyzer/interpreter/torch.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <unordered_map>
+
+#include "analyzer/interpreter/module.h"
+#include "analyzer/interpreter/torch_text.h"
+#include "analyzer/interpreter/values.h"
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/Expr.h"
+#include "llvm/IR/DataLayout.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/Module.h"
+
+namespace streamsan::analyzer::interpreter {
+namespace {
+
+/// Numbers of c10::ScalarType.
+enum ElementType : int { kByte, kChar, kShort, kInt, kLong, kHalf, kFloat, kDouble, kBool = 11, kBFloat16 = 15 };
+
+/// -1: it is another one.
+int element_type_of(clang::QualType type) {
+  type = type.getCanonicalType().getUnqualifiedType();
+  if (const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl()) {
+    if (record->getName() == "Half") return kHalf;
+    return record->getName() == "BFloat16" ? kBFloat16 : -1;
+  }
+  const auto* builtin = type->getAs<clang::BuiltinType>();
+  if (builtin == nullptr) return -1;
+  switch (builtin->getKind()) {
+    case clang::BuiltinType::Bool:
+      return kBool;
+    case clang::BuiltinType::UChar:
+      return kByte;
+    case clang::BuiltinType::SChar:
+    case clang::BuiltinType::Char_S:
+      return kChar;
+    case clang::BuiltinType::Short:
+      return kShort;
+    case clang::BuiltinType::Int:
+      return kInt;
+    case clang::BuiltinType::Long:
+    case clang::BuiltinType::LongLong:
+      return kLong;
+    case clang::BuiltinType::Float:
+      return kFloat;
+    case clang::BuiltinType::Double:
+      return kDouble;
+    default:
+      return -1;
+  }
+}
+
+/// The text of `static constexpr const char* schema_str` of the class of an operator.
+std::optional<Schema> schema_of(const clang::FunctionDecl& function) {
+  const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(&function);
+  if (method == nullptr || method->getName() != "call") return std::nullopt;
+  for (const clang::Decl* member : method->getParent()->decls()) {
+    const auto* variable = llvm::dyn_cast<clang::VarDecl>(member);
+    if (variable == nullptr || variable->getName() != "schema_str" || !variable->hasInit()) continue;
+    const auto* text = llvm::dyn_cast<clang::StringLiteral>(variable->getInit()->IgnoreImplicit());
+    return text == nullptr ? std::nullopt : parse_schema(text->getString());
+  }
+  return std::nullopt;
+}
+
+/// For answers that are one number, which stand in a slot of their own size.
+void answer_number(Machine& machine, const llvm::Function& function, Byte* result, Word value) {
+  if (result == nullptr || function.getReturnType()->isVoidTy()) return;
+  const std::size_t size = machine.image().layout().getTypeStoreSize(function.getReturnType()).getFixedValue();
+  std::memcpy(result, &value, std::min(size, sizeof value));
+}
+
+}  // namespace
+
+int size_of_type(int type) {
+  static constexpr std::array kSizes = {1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 1, 1, 4, 2};
+  return type >= 0 && static_cast<std::size_t>(type) < kSizes.size() ? kSizes[static_cast<std::size_t>(type)] : 1;
+}
+
+Torch::Torch(Symbols& symbols, const HostModule& host, Cuda& cuda) : symbols_(symbols), host_(host), cuda_(cuda) {}
+
+Torch::Known::Native Torch::native(std::string_view name) {
+  using T = Torch;
+  static const std::unordered_map<std::string_view, Known::Native> kNatives = {
+      {"streamsan_torch_free", &T::free},
+      {"streamsan_torch_made", &T::made},
+      {"streamsan_torch_current", &T::current},
+      {"streamsan_torch_make_current", &T::make_current},
+      {"streamsan_torch_stream", &T::pool_stream},
+      {"streamsan_torch_device", &T::device},
+      {kGivenTensor, &T::give_tensor},
+      {"at::TensorBase::dim", &T::dim},
+      {"at::TensorBase::ndimension", &T::dim},
+      {"at::TensorBase::size", &T::size},
+      {"at::TensorBase::stride", &T::stride},
+      {"at::TensorBase::sizes", &T::sizes},
+      {"at::TensorBase::strides", &T::strides},
+      {"at::TensorBase::numel", &T::numel},
+      {"at::TensorBase::nbytes", &T::nbytes},
+      {"at::TensorBase::scalar_type", &T::element_type},
+      {"at::TensorBase::dtype", &T::element_type},
+      {"at::TensorBase::is_cuda", &T::is_on_device},
+      {"at::TensorBase::is_cpu", &T::is_on_device},
+      {"at::TensorBase::device", &T::is_on_device},
+      {"at::TensorBase::get_device", &T::is_on_device},
+      {"at::TensorBase::data_ptr", &T::data},
+      {"at::TensorBase::mutable_data_ptr", &T::data},
+      {"at::TensorBase::const_data_ptr", &T::data},
+      {"at::Tensor::item", &T::without_schema},
+      {"at::Tensor::index", &T::without_schema},
+      {"at::Tensor::index_put_", &T::without_schema},
+      {"at::TensorBase::__dispatch_contiguous", &T::without_schema},
+      {"c10::cuda::CUDACachingAllocator::raw_alloc", &T::raw_take},
+      {"c10::cuda::CUDACachingAllocator::raw_alloc_with_stream", &T::raw_take},
+      {"c10::cuda::CUDACachingAllocator::raw_delete", &T::raw_return},
+      {"c10::cuda::CUDACachingAllocator::recordStream", &T::raw_use},
+      {"c10::cuda::CUDACachingAllocator::emptyCache", &T::nothing},
+      {"c10::detail::torchCheckFail", &T::check_failed},
+      {"c10::detail::torchInternalAssertFail", &T::check_failed},
+      {"torch::detail::TorchLibraryInit::TorchLibraryInit", &T::nothing},
+  };
+  const auto found = kNatives.find(name);
+  return found == kNatives.end() ? nullptr : found->second;
+}
+
+const Torch::Known& Torch::known(const llvm::Function& function) {
+  const auto [entry, fresh] = known_.try_emplace(&function);
+  Known& result = entry->second;
+  if (!fresh) return result;
+  result.function = &function;
+  result.declared = llvm::dyn_cast_or_null<clang::FunctionDecl>(host_.declaration(function.getName()));
+  if (result.declared == nullptr) return result;
+  const std::string name = result.declared->getQualifiedNameAsString();
+  result.native = native(name);
+  result.of_torch = symbols_.in_system_header(*result.declared) &&
+                    (name.starts_with("at::") || name.starts_with("c10::") || name.starts_with("torch::") ||
+                     name.starts_with("caffe2::"));
+  if (result.native == nullptr && name.starts_with("at::_ops::")) {
+    result.schema = schema_of(*result.declared);
+    if (result.schema && result.schema->arguments.size() != result.declared->getNumParams()) result.schema.reset();
+    if (result.schema) result.native = &Torch::operate;
+  }
+  if (result.native != nullptr) result.parameters = parameters_of(*result.declared, function, symbols_.context());
+  return result;
+}
+
+bool Torch::takes(const llvm::Function& function) {
+  const llvm::StringRef name = function.getName();
+  if (!name.contains("2at10Tensor") && !name.contains("2at6Tensor") && !name.contains("3c104cuda") &&
+      !name.contains("3c106detail") && !name.contains("16TorchLibraryInit"))
+    return false;
+  return known(function).native != nullptr;
+}
+
+Outcome Torch::call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result) {
+  const Known& what = known(function);
+  if (what.native != nullptr) {
+    const Outcome outcome = (this->*what.native)(machine, what, arguments, result);
+    if (outcome == Outcome::Stop) machine.stop("arguments that are nowhere");
+    return Outcome::Done;
+  }
+  if (!what.of_torch) return Outcome::Unknown;
+  // What is left does little: it counts, warns, looks up. Unless it has to do with tensors.
+  const auto is_tensor = [&](clang::QualType type) {
+    const clang::CXXRecordDecl* record = type.getNonReferenceType()->getAsCXXRecordDecl();
+    return record != nullptr && symbols_.is_tensor(type.getNonReferenceType());
+  };
+  const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(what.declared);
+  const bool of_tensors =
+      is_tensor(what.declared->getReturnType()) ||
+      (method != nullptr && !method->isStatic() && is_tensor(symbols_.context().getCanonicalTagType(method->getParent()))) ||
+      std::ranges::any_of(what.declared->parameters(),
+                          [&](const clang::ParmVarDecl* parameter) { return is_tensor(parameter->getType()); });
+  if (of_tensors || what.declared->getReturnType()->isRecordType()) {
+    machine.stop("a function of PyTorch that is not known: " + what.declared->getQualifiedNameAsString());
+  }
+  return Outcome::Done;
+}
+
+// ---- what is known of a tensor ------------------------------------------------------------------------------------------
+
+Torch::Tensor* Torch::tensor(Machine& machine, Word object) {
+  if (!machine.memory().contains(object, sizeof(Word))) return nullptr;
+  const auto found = tensors_.find(load_word(object));
+  return found == tensors_.end() ? nullptr : &found->second;
+}
+
+Torch::Tensor* Torch::self(Machine& machine, const Known& known, const Arguments& arguments, Asked asked) {
+  const Word object = arguments.word(known.function->hasStructRetAttr() ? 1 : 0);
+  Tensor* const result = tensor(machine, object);
+  if (result == nullptr) {
+    machine.stop("a tensor that is not known");
+  } else if (asked != Asked::Nothing && result->guess != nullptr) {
+    asked_ = asked;
+    asked_of_ = load_word(object);
+  }
+  return result;
+}
+
+Word Torch::begin(const Tensor& tensor) {
+  return tensor.data + static_cast<Word>(tensor.shape.offset * size_of_type(tensor.type));
+}
+
+Outcome Torch::dim(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
+  const Tensor* of = self(machine, known, arguments, Asked::Dimensions);
+  if (of != nullptr) answer_number(machine, *known.function, result, of->shape.sizes.size());
+  return Outcome::Done;
+}
+
+Outcome Torch::size(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
+  Tensor* of = self(machine, known, arguments, Asked::Dimensions);
+  if (of == nullptr) return Outcome::Done;
+  const auto count = static_cast<std::int64_t>(of->shape.sizes.size());
+  auto which = static_cast<std::int64_t>(arguments.word(1));
+  if (which < 0) which += count;
+  if (which < 0 || which >= count) return check_failed(machine, known, arguments, result);
+  answer_number(machine, *known.function, result, static_cast<Word>(of->shape.sizes[static_cast<std::size_t>(which)]));
+  return Outcome::Done;
+}
+
+Outcome Torch::stride(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
+  Tensor* of = self(machine, known, arguments, Asked::Dimensions);
+  if (of == nullptr) return Outcome::Done;
+  const auto count = static_cast<std::int64_t>(of->shape.strides.size());
+  auto which = static_cast<std::int64_t>(arguments.word(1));
+  if (which < 0) which += count;
+  if (which < 0 || which >= count) return check_failed(machine, known, arguments, result);
+  answer_number(machine, *known.function, result,
+                static_cast<Word>(of->shape.strides[static_cast<std::size_t>(which)]));
+  return Outcome::Done;
+}
+
+namespace {
+
+/// c10::IntArrayRef: where, and how many.
+void answer_list(Byte* result, Word at, Word count) {
+  if (result == nullptr) return;
+  std::memcpy(result, &at, sizeof at);
+  std::memcpy(result + sizeof at, &count, sizeof count);
+}
+
+}  // namespace
+
+Outcome Torch::sizes(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
+  const Tensor* of = self(machine, known, arguments, Asked::Dimensions);
+  if (of != nullptr) answer_list(result, of->lists, of->shape.sizes.size());
+  return Outcome::Done;
+}
+
+Outcome Torch::strides(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
+  const Tensor* of = self(machine, known, arguments, Asked::Dimensions);
+  if (of != nullptr)
+    answer_list(result, of->lists + of->shape.sizes.size() * sizeof(Word), of->shape.sizes.size());
+  return Outcome::Done;
+}
+
+Outcome Torch::numel(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
+  const Tensor* of = self(machine, known, arguments, Asked::Dimensions);
+  if (of != nullptr) answer_number(machine, *known.function, result, static_cast<Word>(of->shape.count()));
+  return Outcome::Done;
+}
+
+Outcome Torch::nbytes(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
+  const Tensor* of = self(machine, known, arguments, Asked::Dimensions);
+  if (of != nullptr)
+    answer_number(machine, *known.function, result, static_cast<Word>(of->shape.count() * size_of_type(of->type)));
+  return Outcome::Done;
+}
+
+Outcome Torch::element_type(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
+  const Tensor* of = self(machine, known, arguments, Asked::Type);
+  if (of != nullptr) answer_number(machine, *known.function, result, static_cast<Word>(of->type));
+  return Outcome::Done;
+}
+
+/// is_cuda(), is_cpu(), get_device(), device().
+Outcome Torch::is_on_device(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
+  const Tensor* of = self(machine, known, arguments, Asked::Where);
+  if (of == nullptr) return Outcome::Done;
+  const llvm::StringRef name = known.declared->getName();
+  const auto index = static_cast<std::int64_t>(of->on_device ? of->device : -1);
+  Word value = of->on_device ? 1 : 0;
+  if (name == "is_cpu") value = 1 - value;
+  if (name == "get_device") value = static_cast<Word>(index);
+  if (name == "device") value |= static_cast<Word>(static_cast<unsigned char>(index)) << 8U;
+  answer_number(machine, *known.function, result, value);
+  return Outcome::Done;
+}
+
+Outcome Torch::data(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
+  Tensor* of = self(machine, known, arguments, Asked::Type);
+  if (of == nullptr) return Outcome::Done;
+  if (const auto* list = known.declared->getTemplateSpecializationArgs();
+      list != nullptr && list->size() > 0 && list->get(0).getKind() == clang::TemplateArgument::Type && of->guess != nullptr) {
+    const int type = element_type_of(list->get(0).getAsType());
+    if (type >= 0 && type != of->type && guesses_ != nullptr) {
+      TensorGuess& guess = (*guesses_)[of->guess];
+      if (guess.tried_types.insert(type).second) {
+        guess.type = type;
+        better_ = true;
+        machine.stop("elements of another type");
+        return Outcome::Stop;
+      }
+    }
+  }
+  answer_number(machine, *known.function, result, begin(*of));
+  return Outcome::Done;
+}
+
+Outcome Torch::check_failed(Machine& machine, const Known&, const Arguments&, Byte*) {
+  const auto of = tensors_.find(asked_of_);
+  if (guesses_ != nullptr && of != tensors_.end() && of->second.guess != nullptr) {
+    TensorGuess& guess = (*guesses_)[of->second.guess];
+    if (asked_ == Asked::Where) {
+      better_ = !guess.on_host;
+      guess.on_host = true;
+    } else if (asked_ == Asked::Dimensions) {
+      guess.tried_dimensions.insert(guess.dimensions);
+      for (const std::size_t next : {2U, 3U, 1U, 4U, 5U}) {
+        if (!guess.tried_dimensions.insert(next).second) continue;
+        guess.dimensions = next;
+        better_ = true;
+        break;
+      }
+    } else if (asked_ == Asked::Type) {
+      guess.tried_types.insert(guess.type);
+      for (const int next : {kFloat, kInt, kLong, kHalf, kByte, kBool, kBFloat16, kChar, kDouble}) {
+        if (!guess.tried_types.insert(next).second) continue;
+        guess.type = next;
+        better_ = true;
+        break;
+      }
+    }
+  }
+  machine.give_up("a condition that does not hold");
+  return Outcome::Stop;
+}
+
+void Torch::blame(Word address) {
+  for (const auto& [implementation, tensor] : tensors_) {
+    if (tensor.guess == nullptr || address - tensor.data >= tensor.bytes || guesses_ == nullptr) continue;
+    TensorGuess& guess = (*guesses_)[tensor.guess];
+    better_ = better_ || !guess.on_host;
+    guess.on_host = true;
+    return;
+  }
+}
+
+Outcome Torch::nothing(Machine&, const Known&, const Arguments&, Byte*) { return Outcome::Done; }
+
+// ---- streams ------------------------------------------------------------------------------------------------------------
+
+Word Torch::current_stream(Machine& machine, signed char device) {
+  constexpr Word kCurrent = 1000;
+  const auto [known, fresh] = current_.try_emplace({machine.thread().number, device}, 0);
+  if (fresh && guesses_ != nullptr && machine.thread().number == 0)
+    known->second = cuda_.given_stream(machine, kCurrent + static_cast<unsigned char>(device));
+  return known->second;
+}
+
+Outcome Torch::device(Machine& machine, const Known& known, const Arguments&, Byte* result) {
+  answer_number(machine, *known.function, result, cuda_.device(machine));
+  return Outcome::Done;
+}
+
+Outcome Torch::current(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
+  answer_number(machine, *known.function, result,
+                current_stream(machine, static_cast<signed char>(arguments.word32(0))));
+  return Outcome::Done;
+}
+
+Outcome Torch::make_current(Machine& machine, const Known&, const Arguments& arguments, Byte*) {
+  current_[{machine.thread().number, static_cast<signed char>(arguments.word32(0))}] = arguments.word(1);
+  return Outcome::Done;
+}
+
+/// (device, priority): the pool's streams in turn.
+Outcome Torch::pool_stream(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
+  constexpr std::size_t kInPool = 32;
+  const std::pair<signed char, Word> pool = {static_cast<signed char>(arguments.word32(0)), arguments.word32(1)};
+  std::vector<Word>& streams = pools_[pool];
+  const std::size_t which = next_in_pool_[pool]++ % kInPool;
+  if (which >= streams.size()) streams.push_back(cuda_.make_stream(machine, kPoolStream));
+  answer_number(machine, *known.function, result, streams[which]);
+  return Outcome::Done;
+}
+
+// ---- memory -------------------------------------------------------------------------------------------------------------
+
+Outcome Torch::free(Machine& machine, const Known&, const Arguments& arguments, Byte*) {
+  static_cast<void>(cuda_.device(machine));
+  const Word at = arguments.word(0);
+  if (const auto pageable = pageable_.find(at); pageable != pageable_.end()) {
+    cuda_.host_freed(machine, at, pageable->second);
+    pageable_.erase(pageable);
+  } else {
+    cuda_.return_block(machine, "the end of a tensor", at);
+  }
+  return Outcome::Done;
+}
+
+/// (implementation, storage, description)
+Outcome Torch::made(Machine& machine, const Known&, const Arguments& arguments, Byte*) {
+  const Word about = arguments.word(2);
+  constexpr std::size_t kSize = 64;
+  if (!machine.reads(about, kSize)) return Outcome::Stop;
+  Tensor tensor;
+  if (const auto described = described_.find(about); described != described_.end()) {
+    tensor = std::move(described->second);
+    described_.erase(described);
+  } else {  // of the text's own: at::from_blob()
+    const Word dimensions = std::min<Word>(load_word(about + 32), 16);
+    if (!machine.reads(load_word(about + 40), dimensions * 8) || !machine.reads(load_word(about + 48), dimensions * 8))
+      return Outcome::Stop;
+    tensor.data = load_word(about);
+    tensor.bytes = load_word(about + 8);
+    for (Word i = 0; i < dimensions; ++i) {
+      tensor.shape.sizes.push_back(static_cast<std::int64_t>(load_word(load_word(about + 40) + i * 8)));
+      tensor.shape.strides.push_back(static_cast<std::int64_t>(load_word(load_word(about + 48) + i * 8)));
+    }
+    const Word kind = load_word(about + 56);
+    tensor.type = static_cast<int>(kind & 0xffffffff);
+    tensor.on_device = ((kind >> 32U) & 0xff) == 1;
+    tensor.device = static_cast<signed char>((kind >> 40U) & 0xff);
+    describe(machine, tensor);
+  }
+  tensor.storage = arguments.word(1);
+  tensors_[arguments.word(0)] = std::move(tensor);
+  return Outcome::Done;
+}
+
+Word Torch::describe(Machine& machine, Tensor& tensor) {
+  const std::size_t count = tensor.shape.sizes.size();
+  const Word lists = reinterpret_cast<Word>(machine.memory().heap(std::max<std::size_t>(count, 1) * 2 * sizeof(Word)));
+  const Word about = reinterpret_cast<Word>(machine.memory().heap(64));
+  if (lists == 0 || about == 0) {
+    machine.stop("no memory");
+    return 0;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    store_word(lists + i * sizeof(Word), static_cast<Word>(tensor.shape.sizes[i]));
+    store_word(lists + (count + i) * sizeof(Word), static_cast<Word>(tensor.shape.strides[i]));
+  }
+  tensor.lists = lists;
+  const Word words[] = {tensor.data,
+                        tensor.bytes,
+                        tensor.storage,
+                        static_cast<Word>(tensor.shape.offset),
+                        count,
+                        lists,
+                        lists + count * sizeof(Word),
+                        static_cast<Word>(static_cast<std::uint32_t>(tensor.type)) |
+                            static_cast<Word>(tensor.on_device ? 1 : 0) << 32U |
+                            static_cast<Word>(static_cast<unsigned char>(tensor.device)) << 40U};
+  for (std::size_t i = 0; i < std::size(words); ++i) store_word(about + i * sizeof(Word), words[i]);
+  described_[about] = tensor;
+  return about;
+}
+
+Outcome Torch::give_tensor(Machine& machine, const Known& known, const Arguments& arguments, Byte*) {
+  constexpr std::int64_t kEach = 64;
+  constexpr Word kAsTensor = ~Word{0};
+  static_cast<void>(cuda_.device(machine));
+  Tensor tensor;
+  bool on_host = false;
+  if (guesses_ != nullptr) {
+    tensor.guess = machine.thread().frames.back().at;
+    const TensorGuess& guess = (*guesses_)[tensor.guess];
+    tensor.type = guess.type;
+    tensor.shape = contiguous(Sizes(guess.dimensions, kEach));
+    on_host = guess.on_host;
+  }
+  tensor.bytes = static_cast<Word>(tensor.shape.count() * size_of_type(tensor.type));
+  tensor.data = cuda_.given_memory(machine, std::max<Word>(tensor.bytes, 1), on_host, kAsTensor);
+  tensor.on_device = Memory::is_device(tensor.data);
+  tensor.device = tensor.on_device ? 0 : -1;
+  const Word given[] = {arguments.word(0), describe(machine, tensor)};
+  const llvm::Function* put = machine.module().getFunction(kTorchPut);
+  if (known.declared == nullptr || put == nullptr || tensor.data == 0 ||
+      !machine.call_next(machine.image().address_of(*put), given))
+    return Outcome::Stop;
+  return Outcome::Done;
+}
+
+/// (bytes), (bytes, stream)
+Outcome Torch::raw_take(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
+  const auto device = static_cast<signed char>(cuda_.device(machine));
+  const Word stream = arguments.size() > 1 ? arguments.word(1) : current_stream(machine, device);
+  answer_number(machine, *known.function, result, cuda_.take_block(machine, "raw_alloc", stream, arguments.word(0)));
+  return Outcome::Done;
+}
+
+Outcome Torch::raw_return(Machine& machine, const Known&, const Arguments& arguments, Byte*) {
+  static_cast<void>(cuda_.device(machine));
+  cuda_.return_block(machine, "raw_delete", arguments.word(0));
+  return Outcome::Done;
+}
+
+/// (const c10::DataPtr&, CUDAStream): a DataPtr begins with the address.
+Outcome Torch::raw_use(Machine& machine, const Known& known, const Arguments& arguments, Byte*) {
+  const std::vector<Byte> stream = known.parameters.size() == 2
+                                       ? bytes_of(machine, arguments, known.parameters[1])
+                                       : std::vector<Byte>();
+  if (stream.size() != 16 || !machine.reads(arguments.word(0), 8)) return Outcome::Stop;
+  Word handle = 0;
+  std::memcpy(&handle, stream.data() + 8, sizeof handle);
+  cuda_.use_block(handle, load_word(arguments.word(0)));
+  return Outcome::Done;
+}
+
+}  // namespace streamsan::analyzer::interpreter

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// PyTorch, as far as programs call what has no body in its headers. See torch.cpp.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/interpreter/cuda.h"
+#include "analyzer/interpreter/torch_arguments.h"
+#include "analyzer/interpreter/torch_schema.h"
+#include "analyzer/interpreter/torch_shapes.h"
+
+namespace streamsan::analyzer::interpreter {
+
+/// What is not known of tensors that a made-up caller gives, by where it makes them; better with each try.
+struct TensorGuess {
+  std::size_t dimensions = 2;
+  int type = 6;  ///< float
+  bool on_host = false;
+  std::set<std::size_t> tried_dimensions;
+  std::set<int> tried_types;
+};
+using TensorGuesses = std::map<const llvm::Instruction*, TensorGuess>;
+
+class Torch {
+ public:
+  static constexpr const char* kPoolStream = "getStreamFromPool";  ///< the name of the operation
+
+  Torch(Symbols& symbols, const HostModule& host, Cuda& cuda);
+
+  Outcome call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result);
+  bool takes(const llvm::Function& function);
+
+  /// Nothing is made up without; outlives this.
+  void make_up(TensorGuesses& guesses) { guesses_ = &guesses; }
+  /// The machine stopped at an address: it may be that of a tensor of the host's.
+  void blame(Word address);
+  /// A condition failed on a tensor that was made up, which is another one now.
+  [[nodiscard]] bool guesses_better() const { return better_; }
+
+ private:
+  struct Tensor {
+    Word storage = 0;  ///< c10::StorageImpl
+    Word data = 0;     ///< its first byte
+    Word bytes = 0;    ///< of the storage
+    Shape shape;
+    int type = 0;  ///< c10::ScalarType
+    bool on_device = false;
+    signed char device = -1;
+    Word lists = 0;  ///< its sizes, and behind these its strides, in the program's memory
+    const llvm::Instruction* guess = nullptr;
+  };
+  /// As a function is known.
+  struct Known {
+    using Native = Outcome (Torch::*)(Machine&, const Known&, const Arguments&, Byte*);
+    const llvm::Function* function = nullptr;
+    const clang::FunctionDecl* declared = nullptr;
+    Native native = nullptr;
+    std::optional<Schema> schema;
+    std::vector<Parameter> parameters;
+    bool of_torch = false;
+  };
+  /// Arguments of a call of an operator, read.
+  struct Call;
+  enum class Asked : std::uint8_t { Nothing, Dimensions, Type, Where };
+
+  const Known& known(const llvm::Function& function);
+  static Known::Native native(std::string_view name);
+
+  // Of the text (torch_text.h).
+  Outcome free(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome made(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome current(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome make_current(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome pool_stream(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome device(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome give_tensor(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  // Of at::TensorBase.
+  Outcome dim(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome size(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome stride(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome sizes(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome strides(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome numel(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome nbytes(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome element_type(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome is_on_device(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome data(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome without_schema(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  // Of other parts.
+  Outcome raw_take(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome raw_return(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome raw_use(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome check_failed(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome nothing(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+
+  // Operators (torch_operators.cpp).
+  Outcome operate(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome copy_over(Machine& machine, Call& call);
+  Outcome convert(Machine& machine, Call& call);
+  void work(Machine& machine, Call& call, const std::vector<Tensor>& fresh);
+  Outcome answer(Machine& machine, Call& call);
+  Outcome answer_tensors(Machine& machine, Call& call, const std::vector<Tensor>& tensors);
+  Tensor make(Machine& machine, const std::string& name, Shape shape, int type, bool on_device, signed char device,
+              bool pinned = false);
+  void move(Machine& machine, const std::string& name, const Tensor& to, const Tensor& from, bool waits);
+  Word describe(Machine& machine, Tensor& tensor);
+
+  /// nullptr: it is none, or not known.
+  Tensor* tensor(Machine& machine, Word object);
+  /// That a method is called for, which asks for something.
+  Tensor* self(Machine& machine, const Known& known, const Arguments& arguments, Asked asked = Asked::Nothing);
+  Word current_stream(Machine& machine, signed char device);
+  /// Where it is, as far as bytes that are certain go.
+  [[nodiscard]] static ordering::Footprint footprint(const Tensor& tensor);
+  [[nodiscard]] static Word begin(const Tensor& tensor);
+
+  Symbols& symbols_;
+  const HostModule& host_;
+  Cuda& cuda_;
+  std::map<const llvm::Function*, Known> known_;
+  std::map<Word, Tensor> tensors_;                                   ///< by c10::TensorImpl
+  std::map<Word, Tensor> described_;                                 ///< and not yet made
+  std::map<Word, Word> pageable_;                                    ///< memory of the host's: bytes by address
+  std::map<std::pair<std::size_t, signed char>, Word> current_;      ///< stream of (thread, device)
+  std::map<std::pair<signed char, Word>, std::vector<Word>> pools_;  ///< streams of (device, priority)
+  std::map<std::pair<signed char, Word>, std::size_t> next_in_pool_;
+  TensorGuesses* guesses_ = nullptr;
+  bool better_ = false;
+  Asked asked_ = Asked::Nothing;
+  Word asked_of_ = 0;  ///< c10::TensorImpl, that of the last question
+};
+
+int size_of_type(int type);
+
+}  // namespace streamsan::analyzer::interpreter

@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operators of ATen: at::_ops::NAME::call(...), of which the headers have a declaration and the schema (torch_schema.h).
+//
+// WHERE. Work on tensors of the device goes to the stream that is current there; on tensors of the host it is done by the
+// host, at once. One that takes both is the device's, and has the host read its own first.
+//
+// WHO WAITS. Copies between host and device, unless they are told not to; operators of which the catalogue of models says
+// so (models/frameworks.def), because their result, or the size of it, is for the host.
+#include <algorithm>
+#include <cstring>
+
+#include "analyzer/interpreter/module.h"
+#include "analyzer/interpreter/torch.h"
+#include "analyzer/interpreter/torch_text.h"
+#include "analyzer/interpreter/values.h"
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/DeclTemplate.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/Module.h"
+
+namespace streamsan::analyzer::interpreter {
+
+using ordering::AccessMode;
+using Type = Schema::Type;
+
+struct Torch::Call {
+  const Known& known;
+  const Schema& schema;
+  const Arguments& arguments;
+  Byte* result = nullptr;
+  std::string name;                          ///< "at::add_"
+  std::vector<std::vector<Byte>> values;     ///< of each argument
+  std::vector<Tensor*> tensors;              ///< nullptr: it is none, or nothing
+  std::vector<std::vector<Tensor*>> listed;  ///< in an argument that is a list
+
+  [[nodiscard]] Word word(std::size_t argument, std::size_t offset = 0) const {
+    Word value = 0;
+    if (argument < values.size() && offset < values[argument].size())
+      std::memcpy(&value, values[argument].data() + offset,
+                  std::min(sizeof value, values[argument].size() - offset));
+    return value;
+  }
+  /// Of an optional value of so many bytes.
+  [[nodiscard]] bool has(std::size_t argument, std::size_t size) const { return (word(argument, size) & 1) != 0; }
+  [[nodiscard]] std::optional<std::int64_t> integer(std::string_view name) const;
+  [[nodiscard]] std::optional<Sizes> integers(Machine& machine, std::string_view name) const;
+  [[nodiscard]] bool flag(std::string_view wanted) const { return integer(wanted).value_or(0) != 0; }
+  [[nodiscard]] Given given(Machine& machine) const;
+  template <typename Use>
+  void for_tensors(const Use& use) const {
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      if (tensors[i] != nullptr) use(*tensors[i], schema.arguments[i]);
+      for (Tensor* each : listed[i]) use(*each, schema.arguments[i]);
+    }
+  }
+};
+
+std::optional<std::int64_t> Torch::Call::integer(std::string_view wanted) const {
+  const auto at = schema.argument(wanted);
+  if (!at) return std::nullopt;
+  switch (schema.arguments[*at].type) {
+    case Type::Integer:
+      return static_cast<std::int64_t>(word(*at));
+    case Type::Boolean:
+      return static_cast<std::int64_t>(word(*at) & 1);
+    case Type::ElementType:
+      return static_cast<std::int64_t>(word(*at) & 0xff);
+    case Type::OptionalInteger:
+      return has(*at, 8) ? std::optional(static_cast<std::int64_t>(word(*at))) : std::nullopt;
+    case Type::OptionalBoolean:
+    case Type::OptionalElementType:
+      return has(*at, 1) ? std::optional(static_cast<std::int64_t>(word(*at) & 0xff)) : std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<Sizes> Torch::Call::integers(Machine& machine, std::string_view wanted) const {
+  constexpr Word kMost = 64;
+  const auto at = schema.argument(wanted);
+  if (!at) return std::nullopt;
+  const Type type = schema.arguments[*at].type;
+  if (type != Type::Integers && (type != Type::OptionalIntegers || !has(*at, 16))) return std::nullopt;
+  const Word from = word(*at), count = word(*at, 8);
+  if (count > kMost || !machine.memory().contains(from, count * sizeof(Word))) return std::nullopt;
+  Sizes list;
+  for (Word i = 0; i < count; ++i) list.push_back(static_cast<std::int64_t>(load_word(from + i * sizeof(Word))));
+  return list;
+}
+
+Given Torch::Call::given(Machine& machine) const {
+  Given answers;
+  answers.integer = [this](std::string_view wanted) { return integer(wanted); };
+  answers.integers = [this, &machine](std::string_view wanted) { return integers(machine, wanted); };
+  answers.tensor = [this](std::string_view wanted) -> const Shape* {
+    const auto at = schema.argument(wanted);
+    return at && tensors[*at] != nullptr ? &tensors[*at]->shape : nullptr;
+  };
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i] != nullptr && !schema.arguments[i].name.starts_with("out")) answers.all.push_back(&tensors[i]->shape);
+    if (answers.listed.empty())
+      for (const Tensor* each : listed[i]) answers.listed.push_back(&each->shape);
+  }
+  return answers;
+}
+
+ordering::Footprint Torch::footprint(const Tensor& tensor) {
+  const Word item = static_cast<Word>(size_of_type(tensor.type));
+  const Shape& shape = tensor.shape;
+  if (shape.count() == 0) return linear(begin(tensor), 0);
+  // As many elements as follow each other; then rows of them.
+  std::int64_t run = 1;
+  std::size_t i = shape.sizes.size();
+  for (; i > 0 && (shape.sizes[i - 1] == 1 || shape.strides[i - 1] == run); --i) run *= shape.sizes[i - 1];
+  std::int64_t rows = 1, pitch = 0;
+  for (; i > 0; --i) {
+    if (shape.sizes[i - 1] == 1) continue;
+    if (rows == 1) {
+      rows = shape.sizes[i - 1];
+      pitch = shape.strides[i - 1];
+    } else if (shape.strides[i - 1] == rows * pitch) {
+      rows *= shape.sizes[i - 1];
+    } else {
+      break;
+    }
+  }
+  if (rows == 1 || pitch < run) return linear(begin(tensor), static_cast<Word>(run) * item);
+  return {.base = begin(tensor),
+          .width = static_cast<Word>(run) * item,
+          .pitch = static_cast<Word>(pitch) * item,
+          .rows = static_cast<Word>(rows),
+          .slices = 1,
+          .slice_pitch = 0};
+}
+
+Torch::Tensor Torch::make(Machine& machine, const std::string& name, Shape shape, int type, bool on_device,
+                          signed char device, bool pinned) {
+  Tensor result;
+  result.shape = std::move(shape);
+  result.type = type;
+  result.on_device = on_device;
+  result.device = on_device ? device : static_cast<signed char>(-1);
+  result.bytes = static_cast<Word>(result.shape.count() * size_of_type(type));
+  const Word room = std::max<Word>(result.bytes, 1);
+  if (on_device) {
+    result.data = cuda_.take_block(machine, name, current_stream(machine, device), room);
+  } else if (pinned) {
+    result.data = cuda_.take_block(machine, name, std::nullopt, room);
+  } else {
+    result.data = reinterpret_cast<Word>(machine.memory().heap(room, 64));
+    pageable_[result.data] = room;
+  }
+  if (result.data == 0) machine.stop("no memory");
+  return result;
+}
+
+void Torch::move(Machine& machine, const std::string& name, const Tensor& to, const Tensor& from, bool waits) {
+  if (!to.on_device && !from.on_device) {
+    const auto bytes = static_cast<Word>(from.shape.count() * size_of_type(from.type));
+    const Word size = std::min<Word>(bytes, static_cast<Word>(to.shape.count() * size_of_type(to.type)));
+    if (to.shape.is_contiguous() && from.shape.is_contiguous()) machine.copy(begin(to), begin(from), size);
+    return;
+  }
+  const Word stream = current_stream(machine, from.on_device ? from.device : to.device);
+  if (to.on_device && from.on_device) {
+    cuda_.work(machine, name, stream,
+               {{.bytes = footprint(from), .mode = AccessMode::Read}, {.bytes = footprint(to), .mode = AccessMode::Write}});
+    return;
+  }
+  ordering::Footprint destination = footprint(to), source = footprint(from);
+  // By way of a tensor of the other's type and shape, where they differ.
+  const auto bytes = [](const ordering::Footprint& of) { return of.width * of.rows; };
+  if (bytes(destination) != bytes(source) || destination.rows != source.rows) {
+    destination = linear(destination.base, std::min(destination.width, source.width));
+    source = linear(source.base, destination.width);
+  }
+  cuda_.copy(machine, name, stream, destination, source);
+  if (waits)
+    cuda_.wait_for(machine, name, stream);
+  else
+    cuda_.use_block(stream, to.on_device ? from.data : to.data);  // the allocator of pinned memory is told
+}
+
+/// All but copies: one kernel reads what it is given, and writes what is marked and what is new.
+void Torch::work(Machine& machine, Call& call, const std::vector<Tensor>& fresh) {
+  std::vector<ordering::KernelBytes> bytes;
+  std::optional<signed char> device;
+  const auto touches = [&](const Tensor& tensor, bool writes) {
+    if (tensor.shape.count() == 0) return;
+    if (tensor.on_device) {
+      if (!device) device = tensor.device;
+      bytes.push_back({.bytes = footprint(tensor), .mode = writes ? AccessMode::Write : AccessMode::Read});
+    } else if (tensor.shape.is_contiguous()) {
+      const auto size = static_cast<std::size_t>(tensor.shape.count() * size_of_type(tensor.type));
+      static_cast<void>(writes ? machine.writes(begin(tensor), size) : machine.reads(begin(tensor), size));
+    }
+  };
+  call.for_tensors([&](const Tensor& tensor, const Schema::Argument& argument) { touches(tensor, argument.written); });
+  for (const Tensor& tensor : fresh) touches(tensor, true);
+  if (!device) return;
+  const Word stream = current_stream(machine, *device);
+  cuda_.work(machine, call.name, stream, bytes);
+  Callee callee;
+  callee.name = call.schema.name;
+  callee.in_system_header = true;
+  callee.arguments = static_cast<unsigned>(call.values.size());
+  for (const char* within : {"at::Tensor", "at"}) {
+    callee.class_name = std::string_view(within) == "at" ? "" : within;
+    callee.qualified = std::string(within) + "::" + callee.name;
+    const Model* model = symbols_.models().find(callee);
+    if (model == nullptr || model->effect.form != api::CallForm::Synchronous) continue;
+    cuda_.wait_for(machine, call.name, stream);
+    break;
+  }
+}
+
+/// One tensor, a list of them, or a tuple; the text makes the objects.
+Outcome Torch::answer_tensors(Machine& machine, Call& call, const std::vector<Tensor>& tensors) {
+  const Word where = call.arguments.word(0);
+  const clang::QualType type = call.known.declared->getReturnType();
+  const bool is_list = call.schema.results.size() == 1 && call.schema.results[0].type == Type::Tensors;
+  if (!call.known.function->hasStructRetAttr()) return Outcome::Stop;
+  std::vector<Word> described;
+  for (const Tensor& each : tensors) {
+    Tensor one = each;
+    described.push_back(describe(machine, one));
+  }
+  const llvm::Function* put = machine.module().getFunction(is_list ? kTorchPutList : kTorchPut);
+  if (put == nullptr || (!is_list && tensors.size() > 1 && symbols_.context().getTypeSizeInChars(type).getQuantity() !=
+                                                               static_cast<long>(tensors.size() * sizeof(Word)))) {
+    machine.stop("results that are not known of " + call.name);
+    return Outcome::Stop;
+  }
+  const Word function = machine.image().address_of(*put);
+  if (is_list) {
+    Byte* const list = machine.memory().heap(std::max<std::size_t>(described.size(), 1) * sizeof(Word));
+    if (list == nullptr) return Outcome::Stop;
+    std::memcpy(list, described.data(), described.size() * sizeof(Word));
+    const Word given[] = {where, reinterpret_cast<Word>(list), described.size()};
+    return machine.call_next(function, given) ? Outcome::Done : Outcome::Stop;
+  }
+  // The last element of a tuple comes first.
+  for (std::size_t i = 0; i < described.size(); ++i) {
+    const Word given[] = {where + (described.size() - 1 - i) * sizeof(Word), described[i]};
+    if (!machine.call_next(function, given)) return Outcome::Stop;
+  }
+  return Outcome::Done;
+}
+
+/// What is returned besides new tensors: arguments again, numbers.
+Outcome Torch::answer(Machine& machine, Call& call) {
+  const clang::QualType type = call.known.declared->getReturnType();
+  if (type->isVoidType()) return Outcome::Done;
+  const auto again = [&](const Schema::Argument& one) {
+    const auto argument = call.schema.marked(one.mark);
+    return argument ? call.arguments.word(call.known.parameters[*argument].first) : 0;
+  };
+  if (type->isReferenceType()) {
+    const Word object = call.schema.results.empty() ? 0 : again(call.schema.results[0]);
+    if (call.result != nullptr) std::memcpy(call.result, &object, sizeof object);
+    return object == 0 ? Outcome::Stop : Outcome::Done;
+  }
+  if (!type->isRecordType()) return Outcome::Done;  // 0
+  const auto size = static_cast<std::size_t>(symbols_.context().getTypeSizeInChars(type).getQuantity());
+  const bool in_memory = call.known.function->hasStructRetAttr();
+  if (in_memory && !machine.writes(call.arguments.word(0), size)) return Outcome::Stop;
+  Byte* const to = in_memory ? reinterpret_cast<Byte*>(call.arguments.word(0)) : call.result;
+  if (to == nullptr) return Outcome::Done;
+  std::memset(to, 0, size);
+  // References, the last of them first.
+  const std::size_t count = call.schema.results.size();
+  if (count > 1 && size == count * sizeof(Word))
+    for (std::size_t i = 0; i < count; ++i) {
+      const Word object = again(call.schema.results[i]);
+      std::memcpy(to + (count - 1 - i) * sizeof(Word), &object, sizeof object);
+    }
+  return Outcome::Done;
+}
+
+/// copy_(self, src, non_blocking)
+Outcome Torch::copy_over(Machine& machine, Call& call) {
+  move(machine, call.name, *call.tensors[0], *call.tensors[1], !call.flag("non_blocking"));
+  return answer(machine, call);
+}
+
+/// to(), pin_memory(): self again, or a copy elsewhere, or of another type.
+Outcome Torch::convert(Machine& machine, Call& call) {
+  const Tensor from = *call.tensors[0];
+  int type = static_cast<int>(call.integer("dtype").value_or(from.type));
+  bool on_device = from.on_device;
+  signed char device = from.device;
+  const bool pins = call.schema.name == "pin_memory" || call.schema.name == "_pin_memory";
+  const bool pinned = pins || call.flag("pin_memory");
+  if (const auto other = call.schema.argument("other"); other && call.tensors[*other] != nullptr) {
+    on_device = call.tensors[*other]->on_device;
+    device = call.tensors[*other]->device;
+    type = call.tensors[*other]->type;
+  }
+  if (const auto at = call.schema.argument("device"); at && !pins) {
+    // Device, or std::optional<Device>
+    if (call.schema.arguments[*at].type != Type::OptionalDevice || call.has(*at, 2)) {
+      on_device = (call.word(*at) & 0xff) == 1;
+      const auto index = static_cast<signed char>(call.word(*at) >> 8U);
+      device = !on_device                   ? static_cast<signed char>(-1)
+               : index >= 0                 ? index
+               : from.on_device             ? from.device
+                                            : static_cast<signed char>(cuda_.device(machine));
+    }
+  }
+  const bool is_so = type == from.type && on_device == from.on_device && device == from.device &&
+                     (!pinned || machine.memory().is_pinned(from.data));
+  if (is_so && !call.flag("copy")) return answer_tensors(machine, call, {from});
+  const bool waits = !call.flag("non_blocking");
+  // to(kCPU, non_blocking) makes a pinned tensor.
+  const bool to_pinned = pinned || (!on_device && from.on_device && !waits);
+  const Tensor made = make(machine, call.name, contiguous(from.shape.sizes), type, on_device, device, to_pinned);
+  move(machine, call.name, made, from, waits);
+  return answer_tensors(machine, call, {made});
+}
+
+Outcome Torch::operate(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
+  Call call{.known = known, .schema = *known.schema, .arguments = arguments, .result = result};
+  const Schema& schema = call.schema;
+  call.name = "at::" + schema.name;
+  const auto here = static_cast<signed char>(cuda_.device(machine));
+  for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
+    std::vector<Byte> bytes = bytes_of(machine, arguments, known.parameters[i]);
+    // References.
+    const clang::QualType type = known.declared->getParamDecl(static_cast<unsigned>(i))->getType();
+    Tensor* one = nullptr;
+    std::vector<Tensor*> several;
+    const Word object = known.parameters[i].how == Parameter::How::Words ? arguments.word(known.parameters[i].first) : 0;
+    if (type->isReferenceType()) {
+      const auto size =
+          static_cast<std::size_t>(symbols_.context().getTypeSizeInChars(type.getNonReferenceType()).getQuantity());
+      if (!machine.memory().contains(object, size)) {
+        machine.stop("an argument that is nowhere, of " + call.name);
+        return Outcome::Stop;
+      }
+      bytes.assign(reinterpret_cast<const Byte*>(object), reinterpret_cast<const Byte*>(object) + size);
+    }
+    const auto word = [&](std::size_t offset) {
+      Word value = 0;
+      if (offset + sizeof value <= bytes.size()) std::memcpy(&value, bytes.data() + offset, sizeof value);
+      return value;
+    };
+    switch (schema.arguments[i].type) {
+      case Type::Tensor:
+      case Type::OptionalTensor: {
+        const auto found = tensors_.find(word(0));
+        const bool absent = schema.arguments[i].type == Type::OptionalTensor;
+        if (found != tensors_.end() && (!absent || (bytes.size() > 8 && bytes[8] != 0))) {
+          one = &found->second;
+        } else if (!absent) {
+          machine.stop("a tensor that is not known, of " + call.name);
+          return Outcome::Stop;
+        }
+        break;
+      }
+      case Type::Tensors: {
+        constexpr Word kMost = 4096;
+        // An ITensorListRef has a tag behind the list: 0, that it is one.
+        if (bytes.size() > 16 && (word(16) & 0xffffffff) != 0) break;
+        const Word from = word(0), count = std::min(word(8), kMost);
+        if (!machine.memory().contains(from, count * sizeof(Word))) break;
+        for (Word each = 0; each < count; ++each)
+          if (Tensor* const known_one = tensor(machine, from + each * sizeof(Word))) several.push_back(known_one);
+        break;
+      }
+      default:
+        break;
+    }
+    call.values.push_back(std::move(bytes));
+    call.tensors.push_back(one);
+    call.listed.push_back(std::move(several));
+  }
+  const std::string& name = schema.name;
+  if (name == "record_stream" && call.tensors[0] != nullptr) {
+    cuda_.use_block(call.word(1, 8), call.tensors[0]->data);
+    return Outcome::Done;
+  }
+  if (name == "is_pinned" && call.tensors[0] != nullptr) {
+    if (call.tensors[0]->guess != nullptr) {
+      asked_ = Asked::Where;
+      asked_of_ = call.word(0);
+    }
+    if (result != nullptr) *result = machine.memory().is_pinned(call.tensors[0]->data) ? 1 : 0;
+    return Outcome::Done;
+  }
+  if (name == "copy_") return copy_over(machine, call);
+  if (name == "to" || name == "_to_copy" || name == "pin_memory" || name == "_pin_memory")
+    return convert(machine, call);
+  // Parts of one tensor, or all of it.
+  const Given given = call.given(machine);
+  const bool returns_tensors = !schema.results.empty() && known.function->hasStructRetAttr() &&
+                               (schema.results[0].type == Type::Tensor || schema.results[0].type == Type::Tensors);
+  if (returns_tensors && schema.results[0].mark != 0 && !schema.results[0].written) {
+    const auto shared = schema.marked(schema.results[0].mark);
+    if (shared && call.tensors[*shared] != nullptr) {
+      const Tensor& of = *call.tensors[*shared];
+      const auto with = [&](Shape shape) {
+        Tensor part = of;
+        if (shape.sizes != of.shape.sizes) part.guess = nullptr;
+        part.shape = std::move(shape);
+        if (const auto other = call.integer("dtype"); other && name == "view") part.type = static_cast<int>(*other);
+        return part;
+      };
+      if (schema.results[0].type == Type::Tensors) {
+        std::vector<Tensor> parts;
+        for (Shape& shape : parts_of(schema, given, of.shape)) parts.push_back(with(std::move(shape)));
+        return answer_tensors(machine, call, parts);
+      }
+      if (name == "contiguous" && !of.shape.is_contiguous()) {
+        const Tensor made = make(machine, call.name, contiguous(of.shape.sizes), of.type, of.on_device, of.device);
+        work(machine, call, {made});
+        return answer_tensors(machine, call, {made});
+      }
+      if (auto shape = view_of(schema, given, of.shape)) return answer_tensors(machine, call, {with(std::move(*shape))});
+      if (name != "reshape" && name != "flatten" && name != "reshape_as")
+        return answer_tensors(machine, call, {with(of.shape)});
+    }
+  }
+  std::vector<Tensor> fresh;
+  if (returns_tensors && schema.results[0].type == Type::Tensor) {
+    bool on_device = false, any = false;
+    signed char device = here;
+    int type = 6;
+    call.for_tensors([&](const Tensor& tensor, const Schema::Argument&) {
+      if (!any || (tensor.on_device && !on_device)) {
+        type = tensor.type;
+        on_device = tensor.on_device;
+        if (on_device) device = tensor.device;
+      }
+      any = true;
+    });
+    if (const auto at = schema.argument("device"); at && call.has(*at, 2)) {
+      on_device = (call.word(*at) & 0xff) == 1;
+      const auto index = static_cast<signed char>(call.word(*at) >> 8U);
+      device = index >= 0 ? index : on_device ? here : static_cast<signed char>(-1);
+    }
+    if (!any && (name == "arange" || name == "randperm" || name == "randint")) type = 4;
+    if (name.starts_with("arg") || name == "nonzero" || name == "bincount" || name == "searchsorted") type = 4;
+    for (const char* compares : {"eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not", "isnan",
+                                 "isfinite", "isinf", "all", "any"})
+      if (name == compares) type = 11;
+    type = static_cast<int>(call.integer("dtype").value_or(type));
+    const Shape shape = contiguous(sizes_of_new(schema, given));
+    for (std::size_t i = 0; i < schema.results.size(); ++i)
+      fresh.push_back(make(machine, call.name, shape, i == 1 && (name == "topk" || name == "sort" || name == "max" || name == "min") ? 4 : type,
+                           on_device, device, call.flag("pin_memory")));
+  } else if (returns_tensors) {
+    call.for_tensors([&](const Tensor& tensor, const Schema::Argument&) {
+      if (fresh.size() < 256)
+        fresh.push_back(make(machine, call.name, contiguous(tensor.shape.sizes), tensor.type, tensor.on_device, tensor.device));
+    });
+  }
+  if (!machine.stopped().empty()) return Outcome::Stop;
+  const bool only_memory = name.starts_with("empty") || name.starts_with("new_empty") || name == "resize_" || name == "set_";
+  if (!only_memory) work(machine, call, fresh);
+  return returns_tensors ? answer_tensors(machine, call, fresh) : answer(machine, call);
+}
+
+/// item(), index(), index_put_(), and what contiguous() calls for tensors that are not.
+Outcome Torch::without_schema(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
+  const Tensor* found = self(machine, known, arguments);
+  if (found == nullptr) return Outcome::Stop;
+  const Tensor of = *found;
+  static_cast<void>(cuda_.device(machine));
+  const llvm::StringRef name = known.declared->getName();
+  const bool writes = name == "index_put_";
+  Schema schema{.name = name.ltrim("_").str(), .arguments = {}, .results = {}};
+  schema.arguments.push_back({.type = Type::Tensor, .written = writes, .name = "self"});
+  schema.results.push_back({.type = Type::Tensor});
+  Tensor self_again = of;
+  Call call{.known = known, .schema = schema, .arguments = arguments, .result = result, .name = "at::" + schema.name};
+  call.values.resize(1);
+  call.tensors = {&self_again};
+  call.listed.resize(1);
+  std::vector<Tensor> fresh;
+  const bool makes = name == "index" || name == "__dispatch_contiguous";
+  if (makes) fresh.push_back(make(machine, call.name, contiguous(of.shape.sizes), of.type, of.on_device, of.device));
+  work(machine, call, fresh);
+  // A mask of bools is counted by the host; numbers would not be.
+  if (of.on_device && name != "__dispatch_contiguous")
+    cuda_.wait_for(machine, call.name, current_stream(machine, of.device));
+  if (makes) return answer_tensors(machine, call, fresh);
+  if (writes && result != nullptr) {
+    const Word object = arguments.word(0);
+    std::memcpy(result, &object, sizeof object);
+  }
+  if (name == "item" && known.function->hasStructRetAttr() && machine.writes(arguments.word(0), 32))
+    std::memset(reinterpret_cast<void*>(arguments.word(0)), 0, 32);  // a c10::Scalar
+  return Outcome::Done;
+}
+
+}  // namespace streamsan::analyzer::interpreter

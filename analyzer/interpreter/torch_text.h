@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What libtorch has and its headers do not, in C++. See torch_text.cpp.
+#pragma once
+
+#include <span>
+
+namespace clang {
+class ASTContext;
+}
+
+namespace streamsan::analyzer {
+
+/// Does the translation unit include PyTorch's headers?
+bool has_torch(clang::ASTContext& context);
+
+/// Each is parsed by itself: what a version of the headers does not know is left out. The first one is needed.
+std::span<const char* const> torch_text();
+
+// Functions of the text that the interpreter calls, and those that it has for the text.
+inline constexpr const char* kTorchPut = "streamsan_torch_put";            ///< void(at::Tensor*, About*)
+inline constexpr const char* kTorchPutList = "streamsan_torch_put_list";   ///< void(vector<at::Tensor>*, About**, size_t)
+inline constexpr const char* kGivenTensor = "streamsan_given_tensor";      ///< at::Tensor()
+inline constexpr const char* kGivenTorchStream = "streamsan_given_torch_stream";  ///< c10::cuda::CUDAStream(unsigned long)
+
+}  // namespace streamsan::analyzer
