@@ -17,6 +17,8 @@
 #include <cstdlib>
 #include <cstdio>
 #include <cstdlib>
+#include <cstdio>
+#include <cstdlib>
 namespace streamsan::analyzer::interpreter {
 
 Word Cuda::shadowed(Machine& machine, Word variable) {

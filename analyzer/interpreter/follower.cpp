@@ -26,6 +26,8 @@
 #include <cstdlib>
 #include <cstdio>
 #include <cstdlib>
+#include <cstdio>
+#include <cstdlib>
 namespace streamsan::analyzer::interpreter {
 
 using ordering::AccessSource;
@@ -255,7 +257,7 @@ void Follower::hazard(const ordering::Hazard& told) {
   if (found.certainty != ordering::Certainty::Certain || found.order != ordering::Order::Unordered) return;
   if (counts && !counts(found)) return;
   // A loop shows one conflict many times.
-  if (!seen_.emplace(cuda_.place(found.later.site), cuda_.place(found.earlier.site)).second) return;
+  if (!seen_.emplace(found.kind, cuda_.place(found.later.site), cuda_.place(found.earlier.site)).second) return;
   Hazard made;
   made.level = Level::Likely;  // of one run, in which some values were made up
   made.earlier = action(found.earlier);

@@ -74,7 +74,7 @@ class Follower : public World, public ordering::HazardSink {
   Library library_;
   const Machine* machine_ = nullptr;
   std::set<const llvm::Function*> harmless_;  ///< of those that are not known
-  std::set<std::pair<Place, Place>> seen_;
+  std::set<std::tuple<ordering::HazardKind, Place, Place>> seen_;
   std::set<std::tuple<Check, std::string, unsigned, std::string, unsigned>> told_;
 };
 

@@ -24,5 +24,7 @@ cufftResult cufftExecC2C(cufftHandle plan, cufftComplex* idata, cufftComplex* od
 cufftResult cufftExecR2C(cufftHandle plan, cufftReal* idata, cufftComplex* odata);
 cufftResult cufftExecC2R(cufftHandle plan, cufftComplex* idata, cufftReal* odata);
 cufftResult cufftExecZ2Z(cufftHandle plan, cufftDoubleComplex* idata, cufftDoubleComplex* odata, int direction);
+cufftResult cufftSetAutoAllocation(cufftHandle plan, int autoAllocate);
+cufftResult cufftSetWorkArea(cufftHandle plan, void* workArea);
 cufftResult cufftDestroy(cufftHandle plan);
 }
