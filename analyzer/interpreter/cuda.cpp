@@ -447,7 +447,7 @@ Outcome Cuda::called(Machine& machine, const llvm::Function& function, const std
     return Outcome::Done;
   }
   if (give(machine, name, arguments, result)) return Outcome::Done;
-  if (launch(machine, name, arguments) || function_handle(machine, name, arguments)) {
+  if (launch(machine, name, arguments) || kernel_handles_.call(machine, name, arguments)) {
     machine.event();
     return Outcome::Done;
   }

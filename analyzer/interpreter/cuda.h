@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/interpreter/kernel_handles.h"
 #include "analyzer/interpreter/machine.h"
 #include "analyzer/lowering/kernel_effects.h"
 #include "analyzer/lowering/symbols.h"
@@ -137,12 +138,7 @@ class Cuda {
   bool launch(Machine& machine, std::string_view name, const Arguments& arguments);
   void push_configuration(Machine& machine, const Arguments& arguments);
   void pop_configuration(Machine& machine, const Arguments& arguments);
-  /// False: `name` is none that asks for a kernel's handle or launches by one (cuda_functions.cpp).
-  bool function_handle(Machine& machine, std::string_view name, const Arguments& arguments);
-  void name_function(Machine& machine, Word out, const llvm::Function* stub);
-  void function_of_symbol(Machine& machine, const Arguments& arguments);
-  void function_of_name(Machine& machine, const Arguments& arguments);
-  void function_of_function(Machine& machine, const Arguments& arguments);
+  /// By a CUfunction.
   void launch_function(Machine& machine, const Arguments& arguments);
   /// False: `name` is no function that gives a caller its arguments.
   bool give(Machine& machine, std::string_view name, const Arguments& arguments, Byte* result);
@@ -194,7 +190,7 @@ class Cuda {
   std::map<Word, GridBehaviour> fronts_;  ///< of the last kernel in a stream
   std::map<Word, Word> handle_streams_;   ///< of a library's handle
   std::map<Word, Word> work_areas_;       ///< likewise
-  std::map<Word, const llvm::Function*> function_handles_;  ///< the stub; nullptr: of another file
+  KernelHandles kernel_handles_;
   std::map<Word, Word> shadows_;          ///< variables of the device, by that of the host
   std::map<Word, std::vector<Captured>> graphs_;
   std::map<Word, Word> capturing_;  ///< stream -> graph

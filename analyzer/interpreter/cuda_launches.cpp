@@ -256,6 +256,30 @@ void Cuda::launch_configured(Machine& machine, const Arguments& arguments) {
                   overlaps);
 }
 
+/// (function, grid x, y, z, block x, y, z, shared memory, stream, parameters, extra)
+void Cuda::launch_function(Machine& machine, const Arguments& arguments) {
+  std::uint64_t threads = 1;
+  for (std::size_t i = 1; i <= 6; ++i) threads *= arguments.word32(i);
+  const Word stream = arguments.word(8), parameters = arguments.word(9);
+  if (const llvm::Function* stub = kernel_handles_.stub(arguments.word(0)))
+    return launch_kernel(machine, *stub, threads, parameters, stream, false);
+  std::vector<ordering::PointerArgument> pointers;
+  const std::size_t count = parameters == 0 ? 0 : machine.rest_of_variable(parameters) / sizeof(Word);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Word at = load_word(parameters + i * sizeof(Word));
+    if (!machine.memory().contains(at, sizeof(Word))) break;
+    const Word value = load_word(at);
+    if (Memory::is_device(value))
+      pointers.push_back(
+          {.address = value, .mode = ordering::AccessMode::Unknown, .early = false, .reach = 0, .parted = false});
+  }
+  const ordering::LaunchShape shape{
+      .function = number_of("function " + std::to_string(arguments.word(0))), .threads = threads, .arguments_hash = 0};
+  enqueue(stream, now(machine, "a kernel"), [this, shape, pointers](ordering::Call here, ordering::StreamId in) {
+    model_.launch(here, in, shape, pointers, {});
+  });
+}
+
 bool Cuda::launch(Machine& machine, std::string_view name, const Arguments& arguments) {
   using Step = void (Cuda::*)(Machine&, const Arguments&);
   // What a compiler makes of <<<>>> and of the registration of kernels, and the launches that take a list of arguments.
@@ -267,6 +291,8 @@ bool Cuda::launch(Machine& machine, std::string_view name, const Arguments& argu
       {"cudaLaunchKernel", &Cuda::launch_plain},
       {"cudaLaunchCooperativeKernel", &Cuda::launch_plain},
       {"cudaLaunchKernelExC", &Cuda::launch_configured},
+      {"cuLaunchKernel", &Cuda::launch_function},
+      {"cuLaunchCooperativeKernel", &Cuda::launch_function},
   };
   const auto step = kSteps.find(name);
   if (step == kSteps.end()) return false;

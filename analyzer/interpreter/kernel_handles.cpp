@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels that are launched by a CUfunction, as the driver's interface does.
+//
+// A function handle is asked for by a kernel's address (cudaGetFuncBySymbol) or by its name in a module. A kernel with that
+// address, or with that name and C linkage, that stands in the translation unit is launched as by <<<>>>. Of any other one
+// not even the parameters are known: each entry of the list of arguments is taken for a word, which counts if it lies in
+// device memory, and what the kernel does there is not known. How long the list is shows where it is a local array; else
+// the kernel touches nothing that is known.
+#include "analyzer/interpreter/kernel_handles.h"
+
+#include <cstring>
+#include <string>
+#include <unordered_map>
+
+#include "llvm/IR/Function.h"
+#include "llvm/IR/Module.h"
+
+namespace streamsan::analyzer::interpreter {
+
+void KernelHandles::give(Machine& machine, Word out, const llvm::Function* stub) {
+  const Word handle = reinterpret_cast<Word>(machine.memory().heap(64));
+  stubs_[handle] = stub;
+  if (machine.writes(out, sizeof handle)) std::memcpy(reinterpret_cast<void*>(out), &handle, sizeof handle);
+}
+
+void KernelHandles::by_symbol(Machine& machine, const Arguments& arguments) {
+  give(machine, arguments.word(0), machine.image().function_at(arguments.word(1)));
+}
+
+void KernelHandles::by_name(Machine& machine, const Arguments& arguments) {
+  constexpr std::size_t kLongest = 256;
+  std::string stub = "__device_stub__";
+  for (Word at = arguments.word(2); stub.size() < kLongest && machine.memory().contains(at, 1); ++at) {
+    const char letter = *reinterpret_cast<const char*>(at);
+    if (letter == '\0') break;
+    stub += letter;
+  }
+  give(machine, arguments.word(0), machine.module().getFunction(stub));
+}
+
+void KernelHandles::by_handle(Machine& machine, const Arguments& arguments) {
+  give(machine, arguments.word(0), stub(arguments.word(1)));
+}
+
+bool KernelHandles::call(Machine& machine, std::string_view name, const Arguments& arguments) {
+  using Step = void (KernelHandles::*)(Machine&, const Arguments&);
+  static const std::unordered_map<std::string_view, Step> kSteps = {
+      {"cudaGetFuncBySymbol", &KernelHandles::by_symbol}, {"cudaGetKernel", &KernelHandles::by_symbol},
+      {"cuModuleGetFunction", &KernelHandles::by_name},   {"cuLibraryGetKernel", &KernelHandles::by_name},
+      {"cuKernelGetFunction", &KernelHandles::by_handle},
+  };
+  const auto step = kSteps.find(name);
+  if (step == kSteps.end()) return false;
+  (this->*step->second)(machine, arguments);
+  return true;
+}
+
+const llvm::Function* KernelHandles::stub(Word handle) const {
+  const auto found = stubs_.find(handle);
+  return found == stubs_.end() ? nullptr : found->second;
+}
+
+}  // namespace streamsan::analyzer::interpreter

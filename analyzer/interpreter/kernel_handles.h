@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Handles by which the driver's interface launches kernels: CUfunction, CUkernel. See kernel_handles.cpp.
+#pragma once
+
+#include <map>
+#include <string_view>
+
+#include "analyzer/interpreter/machine.h"
+
+namespace streamsan::analyzer::interpreter {
+
+class KernelHandles {
+ public:
+  /// False: `name` is no function that asks for a handle.
+  bool call(Machine& machine, std::string_view name, const Arguments& arguments);
+  /// The host's stub of the kernel; nullptr: it is in another file.
+  [[nodiscard]] const llvm::Function* stub(Word handle) const;
+
+ private:
+  void give(Machine& machine, Word out, const llvm::Function* stub);
+  void by_symbol(Machine& machine, const Arguments& arguments);
+  void by_name(Machine& machine, const Arguments& arguments);
+  void by_handle(Machine& machine, const Arguments& arguments);
+
+  std::map<Word, const llvm::Function*> stubs_;
+};
+
+}  // namespace streamsan::analyzer::interpreter
