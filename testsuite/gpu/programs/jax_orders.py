@@ -78,6 +78,7 @@ def exported_from_another_stream():
 def main():
     if jax.default_backend() != "gpu":
         sys.exit("JAX has no GPU")
+    cupy.cuda.Device(0).use()  # JAX's default; where there are several, JAX has left the last one current
     variants = {variant.__name__: variant for variant in (donated_while_read, exported_from_another_stream)}
     result, expected = variants[sys.argv[1]]()
     cupy.cuda.Device().synchronize()
