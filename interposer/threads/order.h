@@ -25,7 +25,7 @@
 //
 // WHAT IS LOST, towards silence: an object that ends without a function of libc (std::mutex) hands its clock to the next
 // one at its address, and keeps its place in the table. PyTorch has a mutex in each tensor and in each node of its graph,
-// so in a long run the table is full; and each group of it has one place that all share for whom there is no other.
+// so there may be many; and each group of the table has one place that all share for whom there is no other.
 //
 // Synchronisation inside of calls of CUDA's is the driver's own and no order of the program's. Waits that are not seen
 // whole (raw futexes, threads of run-time libraries that spin) mark their thread, and the judge is careful with it.
