@@ -18,8 +18,8 @@ namespace streamsan::recorder {
 // A fork keeps t_order: in_child::thread_order() clears the one thread's that is left.
 constinit thread_local ThreadOrder t_order __attribute__((tls_model("initial-exec"))) = {};
 
-alignas(detail::kOrderGroup * sizeof(detail::OrderObject)) constinit detail::OrderObject
-    detail::g_order_objects[kOrderObjects] = {};
+alignas(detail::kOrderGroup *
+        sizeof(detail::OrderObject)) constinit detail::OrderObject detail::g_order_objects[kOrderObjects] = {};
 constinit std::atomic<std::uint32_t> detail::g_orders{0};
 // A fork keeps g_submissions_count: it follows from the options.
 constinit std::atomic<bool> detail::g_submissions_count{false};
