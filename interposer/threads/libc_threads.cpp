@@ -154,11 +154,11 @@ struct Joins<int (*)(pthread_t, Rest...)> {
 struct UnlocksReadWrite {
   static constexpr const char* kName = "pthread_rwlock_unlock";
   static int instead(const HostCall& call, int (*next)(pthread_rwlock_t*), pthread_rwlock_t* lock) {
-    if (call.is_of_cuda()) return next(lock);
     bool full = true;
     for (const void*& held : t_order.written) {
       if (!held) full = false;
       if (held != lock) continue;
+      if (call.is_of_cuda()) return next(lock);
       held = nullptr;
       release_for(call, key_of(lock));
       return next(lock);

@@ -6,6 +6,7 @@
 
 #include "interposer/driver.h"
 #include "interposer/fork.h"
+#include "interposer/handle_table.h"
 #include "interposer/keep_errno.h"
 #include "interposer/process.h"
 #include "interposer/this_library.h"
@@ -17,7 +18,8 @@ namespace streamsan::recorder {
 // A fork keeps t_order: in_child::thread_order() clears the one thread's that is left.
 constinit thread_local ThreadOrder t_order __attribute__((tls_model("initial-exec"))) = {};
 
-constinit detail::OrderObject detail::g_order_objects[kOrderObjects + 1] = {};
+alignas(detail::kOrderGroup *
+        sizeof(detail::OrderObject)) constinit detail::OrderObject detail::g_order_objects[kOrderObjects] = {};
 constinit std::atomic<std::uint32_t> detail::g_orders{0};
 // A fork keeps g_submissions_count: it follows from the options.
 constinit std::atomic<bool> detail::g_submissions_count{false};
@@ -57,7 +59,6 @@ using detail::kStamps;
 /// What the clock of an object holds. Objects go from core to core, so their clocks lie on as few cache lines as can be.
 struct alignas(kCacheLine) Content {
   std::atomic<std::uint64_t> lanes[kOrderLanes];
-  std::atomic<std::uint64_t> arrivals;
 };
 /// Asks for the lines before the exchange of the object's name, which would wait for its own line first.
 void fetch_to_write(const Content& content, std::uint32_t lanes) {
@@ -70,12 +71,11 @@ constexpr std::uint64_t next_state(std::uint64_t state, std::uint64_t stamp) {
   return ((state >> kStampBits) + 1) << kStampBits | (stamp & kStamps);
 }
 
-constexpr std::size_t kMostProbes = 64;
 constexpr std::size_t kMostThreads = 512;
 constexpr std::size_t kMostStarts = 128;
 
-constinit Content g_contents[kOrderObjects + 1] = {};
-constinit std::atomic<bool> g_has_rest{false};
+constinit Content g_contents[kOrderObjects] = {};
+constinit HandleTable<std::uint64_t, 1u << 10> g_arrivals{};  // barrier -> how many have arrived there
 constinit ThreadClock g_clocks[kMostThreads] = {};
 constinit ThreadStart g_starts[kMostStarts] = {};
 constinit std::atomic<std::uint64_t> g_stamps{0};
@@ -92,30 +92,24 @@ struct Object {
   detail::OrderObject* head = nullptr;
   Content* content = nullptr;
   explicit operator bool() const { return head; }
-  [[nodiscard]] bool is_rest() const { return head == &detail::g_order_objects[kOrderObjects]; }
+  [[nodiscard]] bool is_shared() const { return head->key.load(std::memory_order_relaxed) == detail::kSharedPlace; }
 };
-Object object_at(std::size_t place) { return {&detail::g_order_objects[place], &g_contents[place]}; }
-
-Object find(std::uint64_t key) {
-  for (std::size_t i = 0; i < kMostProbes; ++i) {
-    const std::size_t place = (detail::order_home(key) + i) % kOrderObjects;
-    const std::uint64_t there = detail::g_order_objects[place].key.load(std::memory_order_acquire);
-    if (there == key) return object_at(place);
-    if (there == 0) return {};
-  }
-  return g_has_rest.load(std::memory_order_acquire) ? object_at(kOrderObjects) : Object{};
+Object object_of(detail::OrderObject* head) {
+  return head ? Object{head, &g_contents[head - detail::g_order_objects]} : Object{};
 }
 
+Object find(std::uint64_t key) { return object_of(detail::find_order_object(key)); }
+
 Object find_or_make(std::uint64_t key) {
-  for (std::size_t i = 0; i < kMostProbes; ++i) {
-    const std::size_t place = (detail::order_home(key) + i) % kOrderObjects;
-    auto& there = detail::g_order_objects[place].key;
-    std::uint64_t owner = there.load(std::memory_order_acquire);
-    if (owner == 0 && there.compare_exchange_strong(owner, key)) return object_at(place);
-    if (owner == key) return object_at(place);
+  detail::OrderObject* const group = &detail::g_order_objects[detail::order_home(key)];
+  for (std::size_t i = 0; i + 1 < detail::kOrderGroup; ++i) {
+    std::uint64_t owner = group[i].key.load(std::memory_order_acquire);
+    if (owner == 0 && group[i].key.compare_exchange_strong(owner, key)) return object_of(&group[i]);
+    if (owner == key) return object_of(&group[i]);
   }
-  g_has_rest.store(true, std::memory_order_release);
-  return object_at(kOrderObjects);
+  detail::OrderObject& shared = group[detail::kOrderGroup - 1];
+  shared.key.store(detail::kSharedPlace, std::memory_order_release);
+  return object_of(&shared);
 }
 
 std::uint32_t lanes_in_use() { return g_lanes.load(std::memory_order_acquire); }
@@ -190,15 +184,14 @@ void in_child::thread_order() {
   g_recording.store(false);
   g_has_threads.store(false);
   t_order = {};
-  for (std::size_t place = 0; place <= kOrderObjects; ++place) {
+  for (std::size_t place = 0; place < kOrderObjects; ++place) {
     auto& head = detail::g_order_objects[place];
-    if (head.key.load(std::memory_order_relaxed) == 0 && place < kOrderObjects) continue;
+    if (head.key.load(std::memory_order_relaxed) == 0) continue;
     head.key.store(0, std::memory_order_relaxed);
     head.state.store(0, std::memory_order_relaxed);
-    g_contents[place].arrivals.store(0, std::memory_order_relaxed);
     for (auto& lane : g_contents[place].lanes) lane.store(0, std::memory_order_relaxed);
   }
-  g_has_rest.store(false);
+  g_arrivals.clear();
   for (ThreadClock& clock : g_clocks) clock.taken.store(false, std::memory_order_relaxed);
   for (ThreadStart& start : g_starts) start.taken.store(false, std::memory_order_relaxed);
   for (auto& lane : g_free) lane.store(0, std::memory_order_relaxed);
@@ -275,7 +268,7 @@ void acquire_order(std::uint64_t key, Context context) {
   if (!object) return;
   const std::uint64_t state = object.head->state.load(std::memory_order_acquire);
   const std::uint64_t stamp = state & kStamps;
-  if (stamp != 0 && stamp == t_order.stamp) [[likely]]
+  if (detail::holds(stamp)) [[likely]]
     return;
   ThreadClock* mine = t_order.clock ? t_order.clock : make_clock(context);
   if (!mine) return;
@@ -292,7 +285,9 @@ void acquire_order(std::uint64_t key, Context context) {
     news = true;
     t_order.unwritten = true;
   }
-  const bool whole = equal && object.head->state.load(std::memory_order_acquire) == state;
+  const bool same = object.head->state.load(std::memory_order_acquire) == state;
+  const bool whole = equal && same;
+  if (same) detail::note_held(stamp);
   // Without news the clock's name is still right. Of two names of one content the older one stays, here and, at the
   // release, at the object: else a thread would take the names of all objects in turn, and look at all lanes each time.
   const bool renamed = news || (whole && stamp != 0 && (own_stamp == 0 || stamp < own_stamp));
@@ -300,16 +295,19 @@ void acquire_order(std::uint64_t key, Context context) {
 }
 
 void forget_order(std::uint64_t key) {
+  g_arrivals.erase(key);
   const Object object = find(key);
-  if (!object || object.is_rest()) return;
+  if (!object || object.is_shared()) return;
   std::uint64_t state = object.head->state.load();
   while (!object.head->state.compare_exchange_weak(state, next_state(state, 0))) {
   }
-  object.content->arrivals.store(0, std::memory_order_relaxed);
   for (auto& lane : object.content->lanes) lane.store(0, std::memory_order_relaxed);
 }
 
-std::uint64_t count_arrival(std::uint64_t key) { return find_or_make(key).content->arrivals.fetch_add(1); }
+std::uint64_t count_arrival(std::uint64_t key) {
+  auto* entry = g_arrivals.insert(key);
+  return entry ? entry->value.fetch_add(1) : 0;  // without room all rounds have one clock
+}
 
 void hide_order() {
   if (t_order.hides) return;

@@ -11,18 +11,21 @@
 //
 // ON THE PATH of a lock: calls that the driver makes inside of a call of CUDA's pass at the entry (host/libc_call.h). Of
 // others, a look-up in a table of fixed size, and one comparison: clocks of equal content have equal names (stamps), and
-// a lock that goes round among threads without news carries one stamp. release_matters() and acquire_matters() are that
-// part, inlined in the wrappers; what they read of all objects together is a few pages. Otherwise a pass over the lanes
-// in use. No lock, no allocation, no system call: clocks only grow, entry by entry, so signal handlers and threads that
-// are stopped in the middle do no harm.
+// a lock that goes round among threads without news carries one stamp. What a thread has learned once it knows by name:
+// objects that are only ever acquired (pthread_once) keep the name of their last release, and a mutex that nobody has
+// had for long that of an older clock. release_matters() and acquire_matters() are that part, inlined in the wrappers;
+// what they read of all objects together is a few pages, of one object a cache line. Otherwise a pass over the lanes in
+// use. No lock, no allocation, no system call: clocks only grow, entry by entry, so signal handlers and threads that are
+// stopped in the middle do no harm.
 //
 // LANES. A thread takes a lane of the clocks at its first record that counts (note_record()). The entry of a lane is a
 // position in the trace and the thread that made the record, so it says by itself what it means, and a lane may be taken
 // over by a thread that is after all that its former owner did. If there is none left, threads share the last one, whose
 // entries mean "after everybody".
 //
-// WHAT IS LOST, towards silence: objects past the table's size share one clock; an object that ends without a function
-// of libc (std::mutex) hands its clock to the next one at its address.
+// WHAT IS LOST, towards silence: an object that ends without a function of libc (std::mutex) hands its clock to the next
+// one at its address, and keeps its place in the table. PyTorch has a mutex in each tensor and in each node of its graph,
+// so there may be many; and each group of the table has one place that all share for whom there is no other.
 //
 // Synchronisation inside of calls of CUDA's is the driver's own and no order of the program's. Waits that are not seen
 // whole (raw futexes, threads of run-time libraries that spin) mark their thread, and the judge is careful with it.
@@ -39,6 +42,7 @@
 namespace streamsan::recorder {
 
 inline constexpr std::size_t kOrderLanes = 64;
+inline constexpr std::size_t kOrderNames = 32;
 
 struct ThreadClock;
 struct ThreadOrigin;
@@ -49,6 +53,8 @@ struct ThreadOrder {
   ThreadClock* clock;          ///< null: it knows of nobody
   std::uint64_t stamp;         ///< names the content of the clock; 0: nothing does
   std::uint64_t own_position;  ///< that stands in the clock
+  /// Stamps of contents that the clock holds, as it has grown since: each at its place by its lowest bits.
+  std::uint64_t held[kOrderNames];
   const void* written[4];      ///< read-write locks it holds to write
   bool unwritten;              ///< the trace lacks news, or the thread's name
   bool hides;                  ///< it synchronises in ways that are not seen
@@ -58,15 +64,32 @@ extern constinit thread_local ThreadOrder t_order __attribute__((tls_model("init
 namespace detail {
 /// Which object it is, and the name of its clock; what the clock holds is elsewhere.
 struct OrderObject {
-  std::atomic<std::uint64_t> key;    ///< 0: none yet
+  std::atomic<std::uint64_t> key;    ///< 0: none yet. It stays, once it is there
   std::atomic<std::uint64_t> state;  ///< a number that changes with every release, and the stamp of the content or 0
 };
-inline constexpr std::size_t kOrderObjects = 4096;
+inline constexpr std::size_t kOrderObjects = 8192;
+inline constexpr std::size_t kOrderGroup = 4;  // objects on one cache line
 inline constexpr unsigned kStampBits = 40;
 inline constexpr std::uint64_t kStamps = (std::uint64_t{1} << kStampBits) - 1;
-/// A hash table, and behind it one object for all that found no place in it.
-extern constinit OrderObject g_order_objects[kOrderObjects + 1];
-inline std::size_t order_home(std::uint64_t key) { return (key * 0x9E3779B97F4A7C15ull >> 40) % kOrderObjects; }
+/// The key in the last place of a group, once somebody is there. No object has it.
+inline constexpr std::uint64_t kSharedPlace = ~std::uint64_t{0};
+/// A hash table of groups. An object is in its group and nowhere else.
+alignas(kOrderGroup * sizeof(OrderObject)) extern constinit OrderObject g_order_objects[kOrderObjects];
+/// Where its group begins.
+inline std::size_t order_home(std::uint64_t key) {
+  return (key * 0x9E3779B97F4A7C15ull >> 40) % (kOrderObjects / kOrderGroup) * kOrderGroup;
+}
+/// Null: there is none.
+inline OrderObject* find_order_object(std::uint64_t key) {
+  OrderObject* const group = &g_order_objects[order_home(key)];
+  for (std::size_t i = 0; i + 1 < kOrderGroup; ++i) {
+    const std::uint64_t owner = group[i].key.load(std::memory_order_acquire);
+    if (owner == key) return &group[i];
+    if (owner == 0) return nullptr;
+  }
+  OrderObject& shared = group[kOrderGroup - 1];
+  return shared.key.load(std::memory_order_acquire) != 0 ? &shared : nullptr;
+}
 /// 1 while order is followed, so not before the program has made a thread; the entries of the wrappers read it.
 extern constinit std::atomic<std::uint32_t> g_orders;
 /// Is it of use to know that a thread is after a submission of another one (host_threads=strict)?
@@ -100,26 +123,29 @@ bool can_follow_order();
 enum class Context : std::uint8_t { Ordinary, PerhapsSignalHandler };
 
 namespace detail {
-/// Do the thread and the object, if this is the one of that key, know the same?
-inline bool is_known(const OrderObject& object, std::uint64_t owner, std::uint64_t key) {
-  return t_order.stamp != 0 && t_order.position == t_order.own_position && owner == key &&
-         (object.state.load(std::memory_order_relaxed) & kStamps) == t_order.stamp;
+/// Is the content of this stamp in the thread's clock?
+inline bool holds(std::uint64_t stamp) {
+  return stamp != 0 && (stamp == t_order.stamp || t_order.held[stamp % kOrderNames] == stamp);
+}
+/// It is from now on.
+inline void note_held(std::uint64_t stamp) {
+  if (stamp != 0) t_order.held[stamp % kOrderNames] = stamp;
 }
 }  // namespace detail
 
 /// Would a release of the object by this thread change anything? May say yes where no would be right.
 inline bool release_matters(std::uint64_t object) {
-  const detail::OrderObject& there = detail::g_order_objects[detail::order_home(object)];
-  if (detail::is_known(there, there.key.load(std::memory_order_relaxed), object)) return false;
-  return t_order.clock || t_order.position != 0;
+  if (!t_order.clock && t_order.position == 0) return false;
+  if (t_order.stamp == 0 || t_order.position != t_order.own_position) return true;
+  const detail::OrderObject* there = detail::find_order_object(object);
+  return !there || (there->state.load(std::memory_order_relaxed) & detail::kStamps) != t_order.stamp;
 }
 
 /// The same of an acquire. Most objects were never released by a thread that had something to hand on: run-time
 /// libraries ask pthread_once() in each call whether they are initialised. Where such an object would stand, nothing does.
 inline bool acquire_matters(std::uint64_t object) {
-  const detail::OrderObject& there = detail::g_order_objects[detail::order_home(object)];
-  const std::uint64_t owner = there.key.load(std::memory_order_relaxed);
-  return owner != 0 && !detail::is_known(there, owner, object);
+  const detail::OrderObject* there = detail::find_order_object(object);
+  return there && !detail::holds(there->state.load(std::memory_order_relaxed) & detail::kStamps);
 }
 
 /// At its end the thread will leave its order and its name (names.h). False: only if that takes no memory, which it

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bugs in Python and their repairs (programs/torch_orders.py, torch_memory.py, torch_graphs.py, kernels_in_python.py), as a
-user runs them: with the default options, but that a GPU on which kernels cannot be measured is a failure. The racy one is
-an error whose report names the lines of Python; of the repaired one nothing is reported. Beside them correct workloads
-(torch_workloads.py, torch_fsdp.py), 200 steps each, of which nothing is reported either.
+"""Bugs in Python and their repairs (programs/torch_orders.py, torch_memory.py, torch_graphs.py, kernels_in_python.py,
+jax_orders.py), as a user runs them: with the default options, but that a GPU on which kernels cannot be measured is a
+failure. The racy one is an error whose report names the lines of Python; of the repaired one nothing is reported. Beside
+them correct workloads (torch_workloads.py, torch_fsdp.py), 200 steps each, of which nothing is reported either.
 """
 
 from suite.case import Case, MEASURED
@@ -11,6 +11,7 @@ from suite.expect import Expect, Finding, NO_ERROR
 TORCH = ("module:torch",)
 TWO = ("module:torch", "devices:2")
 MORE = ("module:torch", "module:triton", "module:cupy")
+JAX = ("module:jax", "module:cupy")
 
 
 def pair(program, variant, *sites, needs=TORCH, **finding):
@@ -42,6 +43,10 @@ def graphs(variant, *sites, **finding):
 
 def kernels(variant, *sites, **finding):
     return pair("kernels_in_python.py", variant, *sites, needs=MORE, **finding)
+
+
+def beside_jax(variant, *sites, **finding):
+    return pair("jax_orders.py", variant, *sites, needs=JAX, **finding)
 
 
 CASES = [
@@ -76,6 +81,8 @@ CASES = [
     *kernels("triton_reads_too_early", "torch-write", "triton-read"),
     *kernels("triton_result_used_too_early", "triton-write", "torch-read"),
     *kernels("cupy_writes_a_tensor", "cupy-write", "tensor-read"),
+    *beside_jax("donated_while_read", "weights-read", "weights-step", hazard="write-after-read"),
+    *beside_jax("exported_from_another_stream", "exported-write", "exported-read", hazard="read-after-write"),
     *(steps("torch_workloads.py", workload)
       for workload in ("mixed_precision", "captured_step", "graphed_callables", "compiled", "static_cache")),
     steps("torch_workloads.py", "pipeline", needs=TWO),
