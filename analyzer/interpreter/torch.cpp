@@ -34,42 +34,6 @@
 namespace streamsan::analyzer::interpreter {
 namespace {
 
-/// Numbers of c10::ScalarType.
-enum ElementType : int { kByte, kChar, kShort, kInt, kLong, kHalf, kFloat, kDouble, kBool = 11, kBFloat16 = 15 };
-
-/// -1: it is another one.
-int element_type_of(clang::QualType type) {
-  type = type.getCanonicalType().getUnqualifiedType();
-  if (const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl()) {
-    if (record->getName() == "Half") return kHalf;
-    return record->getName() == "BFloat16" ? kBFloat16 : -1;
-  }
-  const auto* builtin = type->getAs<clang::BuiltinType>();
-  if (builtin == nullptr) return -1;
-  switch (builtin->getKind()) {
-    case clang::BuiltinType::Bool:
-      return kBool;
-    case clang::BuiltinType::UChar:
-      return kByte;
-    case clang::BuiltinType::SChar:
-    case clang::BuiltinType::Char_S:
-      return kChar;
-    case clang::BuiltinType::Short:
-      return kShort;
-    case clang::BuiltinType::Int:
-      return kInt;
-    case clang::BuiltinType::Long:
-    case clang::BuiltinType::LongLong:
-      return kLong;
-    case clang::BuiltinType::Float:
-      return kFloat;
-    case clang::BuiltinType::Double:
-      return kDouble;
-    default:
-      return -1;
-  }
-}
-
 /// The text of `static constexpr const char* schema_str` of the class of an operator.
 std::optional<Schema> schema_of(const clang::FunctionDecl& function) {
   const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(&function);
@@ -83,14 +47,13 @@ std::optional<Schema> schema_of(const clang::FunctionDecl& function) {
   return std::nullopt;
 }
 
-/// For answers that are one number, which stand in a slot of their own size.
+}  // namespace
+
 void answer_number(Machine& machine, const llvm::Function& function, Byte* result, Word value) {
   if (result == nullptr || function.getReturnType()->isVoidTy()) return;
   const std::size_t size = machine.image().layout().getTypeStoreSize(function.getReturnType()).getFixedValue();
   std::memcpy(result, &value, std::min(size, sizeof value));
 }
-
-}  // namespace
 
 int size_of_type(int type) {
   static constexpr std::array kSizes = {1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 1, 1, 4, 2};
@@ -196,177 +159,6 @@ Outcome Torch::call(Machine& machine, const llvm::Function& function, const Argu
   }
   return Outcome::Done;
 }
-
-// ---- what is known of a tensor ------------------------------------------------------------------------------------------
-
-Torch::Tensor* Torch::tensor(Machine& machine, Word object) {
-  if (!machine.memory().contains(object, sizeof(Word))) return nullptr;
-  const auto found = tensors_.find(load_word(object));
-  return found == tensors_.end() ? nullptr : &found->second;
-}
-
-Torch::Tensor* Torch::self(Machine& machine, const Known& known, const Arguments& arguments, Asked asked) {
-  const Word object = arguments.word(known.function->hasStructRetAttr() ? 1 : 0);
-  Tensor* const result = tensor(machine, object);
-  if (result == nullptr) {
-    machine.stop("a tensor that is not known");
-  } else if (asked != Asked::Nothing && result->guess != nullptr) {
-    asked_ = asked;
-    asked_of_ = load_word(object);
-  }
-  return result;
-}
-
-Word Torch::begin(const Tensor& tensor) {
-  return tensor.data + static_cast<Word>(tensor.shape.offset * size_of_type(tensor.type));
-}
-
-Outcome Torch::dim(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
-  const Tensor* of = self(machine, known, arguments, Asked::Dimensions);
-  if (of != nullptr) answer_number(machine, *known.function, result, of->shape.sizes.size());
-  return Outcome::Done;
-}
-
-Outcome Torch::size(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
-  Tensor* of = self(machine, known, arguments, Asked::Dimensions);
-  if (of == nullptr) return Outcome::Done;
-  const auto count = static_cast<std::int64_t>(of->shape.sizes.size());
-  auto which = static_cast<std::int64_t>(arguments.word(1));
-  if (which < 0) which += count;
-  if (which < 0 || which >= count) return check_failed(machine, known, arguments, result);
-  answer_number(machine, *known.function, result, static_cast<Word>(of->shape.sizes[static_cast<std::size_t>(which)]));
-  return Outcome::Done;
-}
-
-Outcome Torch::stride(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
-  Tensor* of = self(machine, known, arguments, Asked::Dimensions);
-  if (of == nullptr) return Outcome::Done;
-  const auto count = static_cast<std::int64_t>(of->shape.strides.size());
-  auto which = static_cast<std::int64_t>(arguments.word(1));
-  if (which < 0) which += count;
-  if (which < 0 || which >= count) return check_failed(machine, known, arguments, result);
-  answer_number(machine, *known.function, result,
-                static_cast<Word>(of->shape.strides[static_cast<std::size_t>(which)]));
-  return Outcome::Done;
-}
-
-namespace {
-
-/// c10::IntArrayRef: where, and how many.
-void answer_list(Byte* result, Word at, Word count) {
-  if (result == nullptr) return;
-  std::memcpy(result, &at, sizeof at);
-  std::memcpy(result + sizeof at, &count, sizeof count);
-}
-
-}  // namespace
-
-Outcome Torch::sizes(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
-  const Tensor* of = self(machine, known, arguments, Asked::Dimensions);
-  if (of != nullptr) answer_list(result, of->lists, of->shape.sizes.size());
-  return Outcome::Done;
-}
-
-Outcome Torch::strides(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
-  const Tensor* of = self(machine, known, arguments, Asked::Dimensions);
-  if (of != nullptr)
-    answer_list(result, of->lists + of->shape.sizes.size() * sizeof(Word), of->shape.sizes.size());
-  return Outcome::Done;
-}
-
-Outcome Torch::numel(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
-  const Tensor* of = self(machine, known, arguments, Asked::Dimensions);
-  if (of != nullptr) answer_number(machine, *known.function, result, static_cast<Word>(of->shape.count()));
-  return Outcome::Done;
-}
-
-Outcome Torch::nbytes(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
-  const Tensor* of = self(machine, known, arguments, Asked::Dimensions);
-  if (of != nullptr)
-    answer_number(machine, *known.function, result, static_cast<Word>(of->shape.count() * size_of_type(of->type)));
-  return Outcome::Done;
-}
-
-Outcome Torch::element_type(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
-  const Tensor* of = self(machine, known, arguments, Asked::Type);
-  if (of != nullptr) answer_number(machine, *known.function, result, static_cast<Word>(of->type));
-  return Outcome::Done;
-}
-
-/// is_cuda(), is_cpu(), get_device(), device().
-Outcome Torch::is_on_device(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
-  const Tensor* of = self(machine, known, arguments, Asked::Where);
-  if (of == nullptr) return Outcome::Done;
-  const llvm::StringRef name = known.declared->getName();
-  const auto index = static_cast<std::int64_t>(of->on_device ? of->device : -1);
-  Word value = of->on_device ? 1 : 0;
-  if (name == "is_cpu") value = 1 - value;
-  if (name == "get_device") value = static_cast<Word>(index);
-  if (name == "device") value |= static_cast<Word>(static_cast<unsigned char>(index)) << 8U;
-  answer_number(machine, *known.function, result, value);
-  return Outcome::Done;
-}
-
-Outcome Torch::data(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
-  Tensor* of = self(machine, known, arguments, Asked::Type);
-  if (of == nullptr) return Outcome::Done;
-  if (const auto* list = known.declared->getTemplateSpecializationArgs();
-      list != nullptr && list->size() > 0 && list->get(0).getKind() == clang::TemplateArgument::Type && of->guess != nullptr) {
-    const int type = element_type_of(list->get(0).getAsType());
-    if (type >= 0 && type != of->type && guesses_ != nullptr) {
-      TensorGuess& guess = (*guesses_)[of->guess];
-      if (guess.tried_types.insert(type).second) {
-        guess.type = type;
-        better_ = true;
-        machine.stop("elements of another type");
-        return Outcome::Stop;
-      }
-    }
-  }
-  answer_number(machine, *known.function, result, begin(*of));
-  return Outcome::Done;
-}
-
-Outcome Torch::check_failed(Machine& machine, const Known&, const Arguments&, Byte*) {
-  const auto of = tensors_.find(asked_of_);
-  if (guesses_ != nullptr && of != tensors_.end() && of->second.guess != nullptr) {
-    TensorGuess& guess = (*guesses_)[of->second.guess];
-    if (asked_ == Asked::Where) {
-      better_ = !guess.on_host;
-      guess.on_host = true;
-    } else if (asked_ == Asked::Dimensions) {
-      guess.tried_dimensions.insert(guess.dimensions);
-      for (const std::size_t next : {2U, 3U, 1U, 4U, 5U}) {
-        if (!guess.tried_dimensions.insert(next).second) continue;
-        guess.dimensions = next;
-        better_ = true;
-        break;
-      }
-    } else if (asked_ == Asked::Type) {
-      guess.tried_types.insert(guess.type);
-      for (const int next : {kFloat, kInt, kLong, kHalf, kByte, kBool, kBFloat16, kChar, kDouble}) {
-        if (!guess.tried_types.insert(next).second) continue;
-        guess.type = next;
-        better_ = true;
-        break;
-      }
-    }
-  }
-  machine.give_up("a condition that does not hold");
-  return Outcome::Stop;
-}
-
-void Torch::blame(Word address) {
-  for (const auto& [implementation, tensor] : tensors_) {
-    if (tensor.guess == nullptr || address - tensor.data >= tensor.bytes || guesses_ == nullptr) continue;
-    TensorGuess& guess = (*guesses_)[tensor.guess];
-    better_ = better_ || !guess.on_host;
-    guess.on_host = true;
-    return;
-  }
-}
-
-Outcome Torch::nothing(Machine&, const Known&, const Arguments&, Byte*) { return Outcome::Done; }
 
 // ---- streams ------------------------------------------------------------------------------------------------------------
 

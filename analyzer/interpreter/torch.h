@@ -27,6 +27,9 @@ struct TensorGuess {
 };
 using TensorGuesses = std::map<const llvm::Instruction*, TensorGuess>;
 
+/// For answers that are one number, which stand in a slot of their own size.
+void answer_number(Machine& machine, const llvm::Function& function, Byte* result, Word value);
+
 class Torch {
  public:
   static constexpr const char* kPoolStream = "getStreamFromPool";  ///< the name of the operation

@@ -2,8 +2,8 @@
 // RUN: %check event-wait-without-record %s
 // RUN: %check event-wait-without-record %s -- -DFIXED
 //
-// A method that waits for the last use of its memory before it hands it out is called before there was any: that wait does
-// nothing, and need not. A wait that is written where nothing was ever recorded is a mistake.
+// A method that waits for the last use of its memory before it hands it out is called before there was any: that wait
+// does nothing, and need not. A wait that is written where nothing was ever recorded is a mistake.
 #include <cuda_runtime.h>
 
 __global__ void produce(float* out) { out[threadIdx.x] = 1.0f; }

@@ -2,8 +2,8 @@
 // RUN: %check cross-stream-race,host-write-before-done,premature-free %s
 // RUN: %check cross-stream-race,host-write-before-done,premature-free %s -- -DFIXED
 //
-// No main(): how many pages there are is made up. Slots are evicted only where there are more pages than slots, and pages
-// with numbers of their own; a pool that refuses what is larger than its slabs works only where the slabs are large enough.
+// No main(): how many pages there are is made up. A slot is evicted only where different pages outnumber the slots,
+// and a pool that refuses what is larger than its slabs works only where the slabs are large enough.
 #include <cuda_runtime.h>
 
 #include <cstring>
@@ -31,13 +31,13 @@ class PageCache {
       cudaEventCreateWithFlags(&slot.drawn, cudaEventDisableTiming);
     }
   }
-  PageCache(const PageCache&) = delete;
-
-  void show(int page) {
-    Slot& slot = slot_of(page);
-    cudaStreamWaitEvent(render_, slot.filled, 0);
-    draw<<<1, 256, 0, render_>>>(slot.page, image_);
-    cudaEventRecord(slot.drawn, render_);
+  void show(const std::vector<int>& pages) {
+    for (const int page : pages) {
+      Slot& slot = slot_of(page);
+      cudaStreamWaitEvent(render_, slot.filled, 0);
+      draw<<<1, 256, 0, render_>>>(slot.page, image_);
+      cudaEventRecord(slot.drawn, render_);
+    }
   }
 
  private:
@@ -72,26 +72,28 @@ class PageCache {
   std::deque<int> order_;
 };
 
-// Pinned slabs, all of one size.
+// Pinned slabs, all of one size, by number.
 class SlabPool {
  public:
   explicit SlabPool(size_t slab_bytes) : slab_bytes_(slab_bytes) {}
-  char* take(size_t bytes) {
+  size_t take(size_t bytes) {
     if (bytes > slab_bytes_) throw std::length_error("larger than a slab");
-    if (!free_.empty()) {
-      char* slab = free_.back();
-      free_.pop_back();
-      return slab;
+    if (free_.empty()) {
+      free_.push_back(slabs_.size());
+      slabs_.push_back(nullptr);
+      cudaMallocHost(&slabs_.back(), slab_bytes_);
     }
-    char* made = nullptr;
-    cudaMallocHost(&made, slab_bytes_);
-    return made;
+    const size_t number = free_.front();
+    free_.pop_front();
+    return number;
   }
-  void give(char* slab) { free_.push_back(slab); }
+  char* at(size_t number) { return slabs_[number]; }
+  void give(size_t number) { free_.push_back(number); }
 
  private:
   size_t slab_bytes_;
-  std::vector<char*> free_;
+  std::vector<char*> slabs_;
+  std::deque<size_t> free_;
 };
 
 class Sender {
@@ -100,12 +102,11 @@ class Sender {
     cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking);
     cudaMalloc(&device_, kPage);
   }
-  Sender(const Sender&) = delete;
   void send(const std::vector<float>& rows) {
     const size_t bytes = rows.size() * sizeof(float);
-    char* slab = pool_.take(bytes);
-    std::memcpy(slab, rows.data(), bytes);  // FIRES: host-write-before-done
-    cudaMemcpyAsync(device_, slab, bytes, cudaMemcpyHostToDevice, stream_);
+    const size_t slab = pool_.take(bytes);
+    std::memcpy(pool_.at(slab), rows.data(), bytes);  // FIRES: host-write-before-done
+    cudaMemcpyAsync(device_, pool_.at(slab), bytes, cudaMemcpyHostToDevice, stream_);
 #ifdef FIXED
     cudaStreamSynchronize(stream_);
 #endif

@@ -3,15 +3,13 @@
 // RUN: %check cross-stream-race,host-write-before-done %s -- -DFIXED
 //
 // Which elements a kernel gathers is not known, but all of them lie in the table: a copy of the whole table meets them.
-// The settings that every thread reads are one struct: where its fields are is known.
+// Every thread reads one field of the settings, in a loop: which one is known.
 #include <cuda_runtime.h>
 
 #include <map>
-#include <string>
 #include <vector>
 
 struct Settings {
-  int rounds;
   float rate;
   int launches;
 };
@@ -21,53 +19,54 @@ __global__ void gather(const float* table, const int* index, float* out) {
   out[i] = table[index[i]];
 }
 
-__global__ void relax(const Settings* settings, float* values) {
-  float value = values[threadIdx.x];
-  for (int round = 0; round < settings->rounds; ++round) value *= settings->rate;
-  values[threadIdx.x] = value;
+__global__ void relax(const Settings* settings, float* values, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) values[i] *= settings->rate;
 }
 
-using Buffers = std::map<std::string, float*>;
+// The smallest that is large enough: which one that is, following main() alone tells.
+template <typename T>
+T* fitting(const std::map<size_t, T*>& blocks, size_t bytes) {
+  return blocks.lower_bound(bytes)->second;
+}
 
-void look_up(Buffers& buffers, cudaStream_t work, cudaStream_t copies) {
-  constexpr size_t kRows = 1024;
-  float* next;
+void look_up(cudaStream_t work, cudaStream_t copies) {
+  std::map<size_t, float*> tables;
+  float *out, *next;
   int* index;
   cudaEvent_t looked_up;
-  cudaMalloc(&buffers["table"], kRows * sizeof(float));
-  cudaMalloc(&buffers["out"], 256 * sizeof(float));
-  cudaMalloc(&index, 256 * sizeof(int));
-  cudaMallocHost(&next, kRows * sizeof(float));
+  for (const size_t bytes : {1024, 4096}) cudaMalloc(&tables[bytes], bytes);
+  cudaMalloc(&out, 1024);
+  cudaMalloc(&index, 1024);
+  cudaMallocHost(&next, 4096);
   cudaEventCreateWithFlags(&looked_up, cudaEventDisableTiming);
-  gather<<<1, 256, 0, work>>>(buffers["table"], index, buffers["out"]);
+  gather<<<1, 256, 0, work>>>(fitting(tables, 3000), index, out);
   cudaEventRecord(looked_up, work);
 #ifdef FIXED
   cudaStreamWaitEvent(copies, looked_up, 0);
 #endif
-  const size_t bytes = kRows * sizeof(float);
-  cudaMemcpyAsync(buffers["table"], next, bytes, cudaMemcpyHostToDevice, copies);  // FIRES: cross-stream-race
+  cudaMemcpyAsync(fitting(tables, 4096), next, 4096, cudaMemcpyHostToDevice, copies);  // FIRES: cross-stream-race
   cudaDeviceSynchronize();
 }
 
-void cool_down(Buffers& buffers, cudaStream_t work) {
-  std::map<std::string, Settings*> settings;
-  cudaMallocManaged(&settings["slow"], sizeof(Settings));
-  cudaMalloc(&buffers["values"], 256 * sizeof(float));
-  *settings["slow"] = {8, 0.5f, 0};
-  relax<<<1, 256, 0, work>>>(settings["slow"], buffers["values"]);
-  settings["slow"]->launches = 1;  // of no interest to the kernel
+void cool_down(cudaStream_t work) {
+  std::map<size_t, Settings*> kept;
+  float* values;
+  cudaMallocManaged(&kept[64], 64);
+  cudaMalloc(&values, 1024);
+  *kept[64] = {0.5f, 0};
+  relax<<<1, 256, 0, work>>>(fitting(kept, 8), values, 256);
+  fitting(kept, 9)->launches = 1;  // the kernel does not read that
 #ifdef FIXED
   cudaStreamSynchronize(work);
 #endif
-  settings["slow"]->rate = 0.25f;  // FIRES: host-write-before-done
-  relax<<<1, 256, 0, work>>>(settings["slow"], buffers["values"]);
+  fitting(kept, 9)->rate = 0.25f;  // FIRES: host-write-before-done
+  relax<<<1, 256, 0, work>>>(fitting(kept, 8), values, 256);
   cudaDeviceSynchronize();
 }
 
 int main() {
   std::vector<cudaStream_t> streams(2);
   for (cudaStream_t& stream : streams) cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
-  Buffers buffers;
-  look_up(buffers, streams[0], streams[1]);
-  cool_down(buffers, streams[0]);
+  look_up(streams[0], streams[1]);
+  cool_down(streams[0]);
 }

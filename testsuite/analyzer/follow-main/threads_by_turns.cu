@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %check cross-stream-race %s
-// RUN: %check cross-stream-race %s -- -DFIXED=1
-// RUN: %check cross-stream-race %s -- -DFIXED=2
+// RUN: %check cross-stream-race %s -- -DFIXED
+// RUN: %check cross-stream-race %s -- -DFIXED -DBY_STREAM
 //
 // Two threads, each with a stream of its own, sum up through scratch memory that a cache hands out. The cache's mutex
-// keeps its table whole, but does not order the work: one block for both is a conflict. One for each thread is none, and
-// neither is one for each stream.
+// keeps its table whole, but does not order the work: one block for both is a conflict. One for each thread is none,
+// and neither is one for each stream.
 #include <cuda_runtime.h>
 
 #include <map>
@@ -20,10 +20,10 @@ __global__ void finish(const float* scratch, float* out) { out[threadIdx.x] = sc
 class ScratchCache {
  public:
   float* of(size_t bytes, cudaStream_t stream) {
-#if FIXED == 1
+#if defined(FIXED) && !defined(BY_STREAM)
     thread_local std::map<size_t, float*> blocks;
     float*& block = blocks[bytes];
-#elif FIXED == 2
+#elif defined(FIXED)
     const std::lock_guard<std::mutex> lock(mutex_);
     float*& block = by_stream_[stream];
 #else

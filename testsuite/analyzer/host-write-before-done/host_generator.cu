@@ -2,8 +2,8 @@
 // RUN: %check host-read-before-done,host-write-before-done %s
 // RUN: %check host-read-before-done,host-write-before-done %s -- -DFIXED
 //
-// A generator of the host computes random numbers at once, wherever it was made: the host may go on with them. One of the
-// device works in its stream.
+// A generator of the host computes random numbers at once, wherever it was made: the host may go on with them. One of
+// the device works in its stream.
 #include <cuda_runtime.h>
 #include <curand.h>
 

@@ -2,7 +2,8 @@
 // RUN: %check premature-free %s
 // RUN: %check premature-free %s -- -DFIXED
 //
-// `values_{maker.make(n, stream)}`: the returned object becomes the member. No temporary ends there, and nothing is freed.
+// `values_{maker.make(n, stream)}`: the returned object becomes the member. No temporary ends there, and nothing is
+// freed.
 #include <cuda_runtime.h>
 
 __global__ void fill(float* out) { out[threadIdx.x] = 1.0f; }
