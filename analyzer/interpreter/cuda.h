@@ -118,6 +118,12 @@ class Cuda {
     [[nodiscard]] Word value() const;
   };
 
+  /// A block of a caching allocator, and the stream that it is for.
+  struct Returned {
+    ordering::Range range{};
+    std::optional<Word> stream;
+  };
+
   Outcome called(Machine& machine, const llvm::Function& function, const std::string& name, const Arguments& arguments,
                  Byte* result);
   ordering::Call now(Machine& machine, std::string name);
@@ -185,10 +191,6 @@ class Cuda {
   bool made_up_ = false;
   std::vector<ordering::SiteId> waits_;
   std::map<Word, Word> blocks_;  ///< of memory, begin -> end
-  struct Returned {
-    ordering::Range range{};
-    std::optional<Word> stream;
-  };
   std::map<Word, Returned> lent_blocks_;             ///< of a caching allocator
   std::vector<Returned> returned_blocks_;            ///< and not yet handed out again
   std::set<Word> given_of_host_;

@@ -124,7 +124,9 @@ std::string Follower::made_for(const Where& where) const {
   const llvm::StringRef before = sources_.getBufferData(file).take_front(offset).take_back(kMost);
   // Back over the qualified name of the call, and what is open before it.
   const auto is_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-  llvm::StringRef rest = before.rtrim([&](char c) { return is_name(c) || c == ':'; }).rtrim();
+  llvm::StringRef rest = before;
+  while (!rest.empty() && (is_name(rest.back()) || rest.back() == ':')) rest = rest.drop_back();
+  rest = rest.rtrim();
   if (!rest.ends_with("=") && !rest.ends_with("(") && !rest.ends_with("{")) return {};
   rest = rest.drop_back().rtrim();
   std::size_t length = 0;
