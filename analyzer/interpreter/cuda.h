@@ -125,6 +125,12 @@ class Cuda {
     [[nodiscard]] Word value() const;
   };
 
+  /// A block of a caching allocator, and the stream that it is for.
+  struct Returned {
+    ordering::Range range{};
+    std::optional<Word> stream;
+  };
+
   Outcome called(Machine& machine, const llvm::Function& function, const std::string& name, const Arguments& arguments,
                  Byte* result);
   ordering::Call now(Machine& machine, std::string name);

@@ -203,7 +203,7 @@ void Cuda::return_block(Machine& machine, const std::string& name, Word block) {
   lent_blocks_.erase(lent);
   // Memory of a graph is the graph's.
   if (!capturing_.empty()) return;
-  model_.block_free(now(machine, name), of.stream ? std::optional(stream(*of.stream)) : std::nullopt, block);
+  model_.block_free_unchecked(now(machine, name), block);
   returned_blocks_.push_back(of);
 }
 

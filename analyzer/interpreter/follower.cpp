@@ -211,7 +211,9 @@ Thing Follower::stream(ordering::StreamId stream) const {
   if (cuda_.is_given(stream)) thing.name = "a stream of the caller's";
   if (const auto made = cuda_.made(stream)) {
     thing.origin = where(*made);
-    thing.name = cuda_.name(*made) == Torch::kPoolStream ? made_for(*thing.origin) : first_argument(*thing.origin);
+    const bool of_pool = cuda_.name(*made) == Torch::kPoolStream;
+    thing.name = of_pool ? made_for(*thing.origin) : first_argument(*thing.origin);
+    if (of_pool && thing.name.empty()) thing.name = "a stream of the pool";
     thing.origin->site.text = cuda_.name(*made);
   }
   return thing;

@@ -36,6 +36,7 @@ at::Tensor sum_of_halves(const at::Tensor& x, int64_t lane) {
   {
     const c10::cuda::CUDAStreamGuard guard(side);
     parts[lane % 2].add_(x.select(0, 1));
+    parts[lane % 2].record_stream(side);
   }
 #ifdef FIXED
   added.record(side);
