@@ -97,7 +97,8 @@ bool HandleQuestions::in_construction() const {
   const auto constructs = [](const std::string& function) {
     const std::size_t at = function.rfind("::");
     if (at == std::string::npos) return false;
-    const std::string_view of = std::string_view(function).substr(0, at), name = std::string_view(function).substr(at + 2);
+    const std::string_view of = std::string_view(function).substr(0, at),
+                           name = std::string_view(function).substr(at + 2);
     return of == name || of.ends_with("::" + std::string(name));
   };
   return constructs(values_.function().name) ||

@@ -199,9 +199,9 @@ class Text {
     const Meaning meaning = meaning_of(called);
     if (meaning == Meaning::Pitch) return "4096";
     if (meaning == Meaning::HowMuch)
-      return alone_ && depth == 0                                        ? "1"
+      return alone_ && depth == 0                                      ? "1"
              : fixed_ || (depth > 0 && way_.own == Way::Size::Smaller) ? "16"
-             : makes_room(depth)              ? "4096"
+             : makes_room(depth)                                       ? "4096"
                                                                        : kHowMany;
     if (way_.alike) return "0";
     const std::string which = element_.empty() ? std::to_string(which_++) : element_;

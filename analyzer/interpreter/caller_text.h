@@ -15,9 +15,9 @@ namespace streamsan::analyzer {
 
 /// How arguments are given.
 struct Way {
-  bool flags = false;   ///< the value of a bool
-  bool one = true;      ///< what refers to one class refers to one object, and so do the streams in objects
-  bool alike = true;    ///< numbers that say which one are all 0
+  bool flags = false;  ///< the value of a bool
+  bool one = true;     ///< what refers to one class refers to one object, and so do the streams in objects
+  bool alike = true;   ///< numbers that say which one are all 0
   /// The numbers that an object is made with, beside those that its methods get later: of what works in pieces there are
   /// several where its own are smaller; what refuses to work with so little is given larger ones.
   enum class Size : std::uint8_t { Same, Smaller, Larger };

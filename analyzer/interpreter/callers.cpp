@@ -44,7 +44,8 @@ using clang::QualType;
 }  // namespace
 
 const char* const kGivenFunctions =
-    "extern \"C\" { void* streamsan_given_memory(unsigned long, unsigned long, unsigned long); void* streamsan_given_stream(unsigned "
+    "extern \"C\" { void* streamsan_given_memory(unsigned long, unsigned long, unsigned long); void* "
+    "streamsan_given_stream(unsigned "
     "long); void* streamsan_given_event(); void* streamsan_called_back(); }";
 
 namespace {
@@ -193,9 +194,9 @@ std::vector<Caller> callers(Symbols& symbols) {
   const auto add = [&](const auto& write) {
     std::set<std::string> texts;
     using Size = Way::Size;
-    for (const auto& [own, alike] : {std::pair(Size::Same, true), std::pair(Size::Larger, true),
-                                     std::pair(Size::Same, false), std::pair(Size::Smaller, true),
-                                     std::pair(Size::Smaller, false)}) {
+    for (const auto& [own, alike] :
+         {std::pair(Size::Same, true), std::pair(Size::Larger, true), std::pair(Size::Same, false),
+          std::pair(Size::Smaller, true), std::pair(Size::Smaller, false)}) {
       ++group;
       if (result.size() >= kMost) return true;
       for (const auto& [flags, one] : {std::pair(false, true), std::pair(true, true), std::pair(false, false)}) {

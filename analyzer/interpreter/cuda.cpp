@@ -17,16 +17,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstdio>
-#include <cstdlib>
-#include <cstdio>
-#include <cstdlib>
-#include <cstdio>
-#include <cstdlib>
-#include <cstdio>
-#include <cstdlib>
-#include <cstdio>
-#include <cstdlib>
 namespace streamsan::analyzer::interpreter {
 
 using api::EffectKind;
@@ -318,14 +308,13 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       const bool callback = model.name.find("AddCallback") != std::string::npos;
       const llvm::Function* const function = machine.image().function_at(arguments.word(1));
       const auto* declaration = function == nullptr ? nullptr : declared(*function);
-      host_function_ = HostFunction{
-          .thread = machine.thread().number,
-          .depth = machine.thread().frames.size(),
-          .stream = stream(handle),
-          .call = call,
-          .name = declaration == nullptr || declaration->getDeclName().isEmpty()
-                      ? "a host function"
-                      : "host function '" + declaration->getNameAsString() + "'"};
+      host_function_ = HostFunction{.thread = machine.thread().number,
+                                    .depth = machine.thread().frames.size(),
+                                    .stream = stream(handle),
+                                    .call = call,
+                                    .name = declaration == nullptr || declaration->getDeclName().isEmpty()
+                                                ? "a host function"
+                                                : "host function '" + declaration->getNameAsString() + "'"};
       if (callback) {
         const Word given[] = {handle, 0, arguments.word(2)};
         machine.call_next(arguments.word(1), given);

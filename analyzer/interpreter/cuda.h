@@ -107,10 +107,6 @@ class Cuda {
     bool write = false;
     friend bool operator==(const Touch&, const Touch&) = default;
   };
-  struct Returned {
-    ordering::Range range{};
-    std::optional<Word> stream;
-  };
   using Action = std::function<void(ordering::Call, ordering::StreamId)>;
   struct Captured {
     ordering::SiteId site{};
@@ -197,19 +193,19 @@ class Cuda {
   std::map<Word, Word> handle_streams_;   ///< of a library's handle
   std::map<Word, Word> work_areas_;       ///< likewise
   KernelHandles kernel_handles_;
-  std::map<Word, Word> shadows_;          ///< variables of the device, by that of the host
+  std::map<Word, Word> shadows_;  ///< variables of the device, by that of the host
   std::map<Word, std::vector<Captured>> graphs_;
   std::map<Word, Word> capturing_;  ///< stream -> graph
   std::map<Word, Word> capture_events_;
   bool made_up_ = false;
   std::vector<ordering::SiteId> waits_;
-  std::map<Word, Word> blocks_;  ///< of memory, begin -> end
-  std::map<Word, Returned> lent_blocks_;             ///< of a caching allocator
-  std::vector<Returned> returned_blocks_;            ///< and not yet handed out again
+  std::map<Word, Word> blocks_;            ///< of memory, begin -> end
+  std::map<Word, Returned> lent_blocks_;   ///< of a caching allocator
+  std::vector<Returned> returned_blocks_;  ///< and not yet handed out again
   std::set<Word> given_of_host_;
   std::vector<std::pair<ordering::Range, Word>> given_blocks_;  ///< and as which
-  std::map<Word, Word> given_streams_;              ///< handle, by number
-  std::map<std::string, std::uint32_t> functions_;  ///< numbers
+  std::map<Word, Word> given_streams_;                          ///< handle, by number
+  std::map<std::string, std::uint32_t> functions_;              ///< numbers
   std::map<const llvm::Function*, const Model*> taken_;
   ordering::ThreadId thread_{1};
   bool per_thread_ = false;  ///< what 0 means as a stream

@@ -9,16 +9,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstdio>
-#include <cstdlib>
-#include <cstdio>
-#include <cstdlib>
-#include <cstdio>
-#include <cstdlib>
-#include <cstdio>
-#include <cstdlib>
-#include <cstdio>
-#include <cstdlib>
 namespace streamsan::analyzer::interpreter {
 
 Word Cuda::shadowed(Machine& machine, Word variable) {
@@ -37,8 +27,8 @@ void Cuda::touch(Machine& machine, Word address, std::size_t size, bool write) {
   if (host_function_ && host_function_->thread == machine.thread().number) {
     host_function_->calls.push_back(now(machine, host_function_->name));
     host_function_->settled = false;
-    host_function_->bytes.push_back({.bytes = linear(address, size),
-                                     .mode = write ? ordering::AccessMode::Write : ordering::AccessMode::Read});
+    host_function_->bytes.push_back(
+        {.bytes = linear(address, size), .mode = write ? ordering::AccessMode::Write : ordering::AccessMode::Read});
     return;
   }
   // A loop touches one element after the other: by one instruction, in one call, with nothing of CUDA in between.

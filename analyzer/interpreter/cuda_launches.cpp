@@ -20,16 +20,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstdio>
-#include <cstdlib>
-#include <cstdio>
-#include <cstdlib>
-#include <cstdio>
-#include <cstdlib>
-#include <cstdio>
-#include <cstdlib>
-#include <cstdio>
-#include <cstdlib>
 namespace streamsan::analyzer::interpreter {
 
 using ordering::AccessMode;
@@ -101,8 +91,7 @@ bool Cuda::fills(const Parameter& pointer, Word address, const std::vector<Param
   const auto block = blocks_.find(address);
   const clang::QualType type = pointer.declared->getType().getNonReferenceType();
   if (block == blocks_.end() || !type->isPointerType() || type->getPointeeType()->isIncompleteType()) return false;
-  const auto element =
-      static_cast<Word>(symbols_.context().getTypeSizeInChars(type->getPointeeType()).getQuantity());
+  const auto element = static_cast<Word>(symbols_.context().getTypeSizeInChars(type->getPointeeType()).getQuantity());
   for (std::size_t i = 0; i < given.size() && i < 32; ++i)
     if ((limits == 0 || (limits >> i & 1U) != 0) && given[i].declared->getType()->isIntegerType() &&
         given[i].value() <= Memory::kMostSize && given[i].value() * element == block->second - address)
@@ -131,7 +120,7 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint
     };
     // A number that says where the work ends, and is 0 here, may be what the GPU has computed.
     const std::uint32_t limits = kernels_.limits(*kernel);
-  const bool is_empty = any_of(limits, true);
+    const bool is_empty = any_of(limits, true);
     const auto add = [&](const Parameter& parameter, std::size_t offset, const PointerEffect& effect) {
       if (offset + sizeof(Word) > parameter.size) return;
       const Word address = load_word(parameter.at + offset);
@@ -148,7 +137,9 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint
       pointers.push_back({.address = address,
                           .mode = mode,
                           .early = early,
-                          .reach = at_start ? 0 : one ? static_cast<Word>(*part.bytes) + 1 : Memory::kMostSize,
+                          .reach = at_start ? 0
+                                   : one    ? static_cast<Word>(*part.bytes) + 1
+                                            : Memory::kMostSize,
                           .parted = !at_start});
       // It begins there, for certain; and goes to the end of a block of as many elements as a number says where it ends.
       const bool all = part.kind == Kind::Whole && offset == 0 && fills(parameter, address, *given, limits);
@@ -177,11 +168,11 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint
   ordering::LaunchShape shape{.function = number_of(stub.getName().str()), .threads = threads, .arguments_hash = hash};
   const auto [front, first] = fronts_.try_emplace(handle, behaviour);
   if (overlaps && kernel != nullptr && !first) {
-    shape.dependence = {.overlaps = true,
-                        .waits = behaviour.waits != ir::Certainty::No,
-                        .front = front->second.touches_after_trigger ? ordering::Trigger::Early
-                                                                     : ordering::Trigger::Unknown,
-                        .front_waits_first = front->second.triggers_first == ir::Certainty::No};
+    shape.dependence = {
+        .overlaps = true,
+        .waits = behaviour.waits != ir::Certainty::No,
+        .front = front->second.touches_after_trigger ? ordering::Trigger::Early : ordering::Trigger::Unknown,
+        .front_waits_first = front->second.triggers_first == ir::Certainty::No};
   }
   front->second = behaviour;
   const ordering::Call call =
@@ -204,9 +195,9 @@ std::uint64_t threads_of(Word grid, Word grid_z, Word block, Word block_z) {
 
 void Cuda::push_configuration(Machine& machine, const Arguments& arguments) {
   launches_[machine.thread().number].push_back({.grid = {arguments.word(0), arguments.word32(1)},
-                       .block = {arguments.word(2), arguments.word32(3)},
-                       .shared = arguments.word(4),
-                       .stream = arguments.word(5)});
+                                                .block = {arguments.word(2), arguments.word32(3)},
+                                                .shared = arguments.word(4),
+                                                .stream = arguments.word(5)});
 }
 
 void Cuda::pop_configuration(Machine& machine, const Arguments& arguments) {

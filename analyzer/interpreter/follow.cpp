@@ -122,8 +122,8 @@ struct Shown {
 };
 
 /// Follows one caller, and again with more of its memory in the host's, until it is right about that.
-Shown follow_caller(const Caller& caller, const llvm::Function& function, Symbols& symbols,
-                    const HostModule& host, const FollowOptions& options, Followed& result) {
+Shown follow_caller(const Caller& caller, const llvm::Function& function, Symbols& symbols, const HostModule& host,
+                    const FollowOptions& options, Followed& result) {
   const std::uint64_t most_steps = has_torch(symbols.context()) ? 2'000'000 : 400'000;  // tensors take their steps
   constexpr std::size_t kMostTries = 24;
   std::set<Word> of_host;

@@ -18,16 +18,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstdio>
-#include <cstdlib>
-#include <cstdio>
-#include <cstdlib>
-#include <cstdio>
-#include <cstdlib>
-#include <cstdio>
-#include <cstdlib>
-#include <cstdio>
-#include <cstdlib>
 namespace streamsan::analyzer::interpreter {
 
 using ordering::AccessSource;
@@ -165,7 +155,8 @@ std::string Follower::first_argument(const Where& where) const {
   for (const std::string_view prefix : {"cuda", "cu", "hip"})
     for (std::size_t at = rest.find(prefix); at != std::string_view::npos; at = rest.find(prefix, at + 1)) {
       const std::size_t next = at + prefix.size();
-      const bool begins = at == 0 || (std::isalnum(static_cast<unsigned char>(rest[at - 1])) == 0 && rest[at - 1] != '_');
+      const bool begins =
+          at == 0 || (std::isalnum(static_cast<unsigned char>(rest[at - 1])) == 0 && rest[at - 1] != '_');
       if (!begins || next >= rest.size() || std::isupper(static_cast<unsigned char>(rest[next])) == 0) continue;
       call = std::min(call, at);
       break;

@@ -115,9 +115,9 @@ const Torch::Known& Torch::known(const llvm::Function& function) {
   if (result.declared == nullptr) return result;
   const std::string name = result.declared->getQualifiedNameAsString();
   result.native = native(name);
-  result.of_torch = symbols_.in_system_header(*result.declared) &&
-                    (name.starts_with("at::") || name.starts_with("c10::") || name.starts_with("torch::") ||
-                     name.starts_with("caffe2::"));
+  result.of_torch =
+      symbols_.in_system_header(*result.declared) && (name.starts_with("at::") || name.starts_with("c10::") ||
+                                                      name.starts_with("torch::") || name.starts_with("caffe2::"));
   if (result.native == nullptr && name.starts_with("at::_ops::")) {
     result.schema = schema_of(*result.declared);
     if (result.schema && result.schema->arguments.size() != result.declared->getNumParams()) result.schema.reset();
@@ -149,11 +149,12 @@ Outcome Torch::call(Machine& machine, const llvm::Function& function, const Argu
     return record != nullptr && symbols_.is_tensor(type.getNonReferenceType());
   };
   const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(what.declared);
-  const bool of_tensors =
-      is_tensor(what.declared->getReturnType()) ||
-      (method != nullptr && !method->isStatic() && is_tensor(symbols_.context().getCanonicalTagType(method->getParent()))) ||
-      std::ranges::any_of(what.declared->parameters(),
-                          [&](const clang::ParmVarDecl* parameter) { return is_tensor(parameter->getType()); });
+  const bool of_tensors = is_tensor(what.declared->getReturnType()) ||
+                          (method != nullptr && !method->isStatic() &&
+                           is_tensor(symbols_.context().getCanonicalTagType(method->getParent()))) ||
+                          std::ranges::any_of(what.declared->parameters(), [&](const clang::ParmVarDecl* parameter) {
+                            return is_tensor(parameter->getType());
+                          });
   if (of_tensors || what.declared->getReturnType()->isRecordType()) {
     machine.stop("a function of PyTorch that is not known: " + what.declared->getQualifiedNameAsString());
   }
@@ -310,9 +311,8 @@ Outcome Torch::raw_return(Machine& machine, const Known&, const Arguments& argum
 
 /// (const c10::DataPtr&, CUDAStream): a DataPtr begins with the address.
 Outcome Torch::raw_use(Machine& machine, const Known& known, const Arguments& arguments, Byte*) {
-  const std::vector<Byte> stream = known.parameters.size() == 2
-                                       ? bytes_of(machine, arguments, known.parameters[1])
-                                       : std::vector<Byte>();
+  const std::vector<Byte> stream =
+      known.parameters.size() == 2 ? bytes_of(machine, arguments, known.parameters[1]) : std::vector<Byte>();
   if (stream.size() != 16 || !machine.reads(arguments.word(0), 8)) return Outcome::Stop;
   Word handle = 0;
   std::memcpy(&handle, stream.data() + 8, sizeof handle);

@@ -24,10 +24,8 @@ std::vector<Parameter> parameters_of(const clang::FunctionDecl& declared, const 
     const clang::QualType type = parameter->getType();
     Parameter one{.first = at, .size = sizeof(Word)};
     const clang::CXXRecordDecl* record = type->isReferenceType() ? nullptr : type->getAsCXXRecordDecl();
-    if (!type->isReferenceType())
-      one.size = static_cast<std::size_t>(context.getTypeSizeInChars(type).getQuantity());
-    const bool by_value =
-        at < function.arg_size() && function.getArg(static_cast<unsigned>(at))->hasByValAttr();
+    if (!type->isReferenceType()) one.size = static_cast<std::size_t>(context.getTypeSizeInChars(type).getQuantity());
+    const bool by_value = at < function.arg_size() && function.getArg(static_cast<unsigned>(at))->hasByValAttr();
     if (record != nullptr && record->hasDefinition() &&
         (by_value || !record->canPassInRegisters() || one.size > kMostInWords)) {
       one.how = Parameter::How::Address;

@@ -38,8 +38,7 @@ struct Torch::Call {
   [[nodiscard]] Word word(std::size_t argument, std::size_t offset = 0) const {
     Word value = 0;
     if (argument < values.size() && offset < values[argument].size())
-      std::memcpy(&value, values[argument].data() + offset,
-                  std::min(sizeof value, values[argument].size() - offset));
+      std::memcpy(&value, values[argument].data() + offset, std::min(sizeof value, values[argument].size() - offset));
     return value;
   }
   /// Of an optional value of so many bytes.
@@ -99,7 +98,8 @@ Given Torch::Call::given(Machine& machine) const {
     return at && tensors[*at] != nullptr ? &tensors[*at]->shape : nullptr;
   };
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    if (tensors[i] != nullptr && !schema.arguments[i].name.starts_with("out")) answers.all.push_back(&tensors[i]->shape);
+    if (tensors[i] != nullptr && !schema.arguments[i].name.starts_with("out"))
+      answers.all.push_back(&tensors[i]->shape);
     if (answers.listed.empty())
       for (const Tensor* each : listed[i]) answers.listed.push_back(&each->shape);
   }
@@ -165,8 +165,9 @@ void Torch::move(Machine& machine, const std::string& name, const Tensor& to, co
   }
   const Word stream = current_stream(machine, from.on_device ? from.device : to.device);
   if (to.on_device && from.on_device) {
-    cuda_.work(machine, name, stream,
-               {{.bytes = footprint(from), .mode = AccessMode::Read}, {.bytes = footprint(to), .mode = AccessMode::Write}});
+    cuda_.work(
+        machine, name, stream,
+        {{.bytes = footprint(from), .mode = AccessMode::Read}, {.bytes = footprint(to), .mode = AccessMode::Write}});
     return;
   }
   ordering::Footprint destination = footprint(to), source = footprint(from);
@@ -228,8 +229,9 @@ Outcome Torch::answer_tensors(Machine& machine, Call& call, const std::vector<Te
     described.push_back(describe(machine, one));
   }
   const llvm::Function* put = machine.module().getFunction(is_list ? kTorchPutList : kTorchPut);
-  if (put == nullptr || (!is_list && tensors.size() > 1 && symbols_.context().getTypeSizeInChars(type).getQuantity() !=
-                                                               static_cast<long>(tensors.size() * sizeof(Word)))) {
+  if (put == nullptr ||
+      (!is_list && tensors.size() > 1 &&
+       symbols_.context().getTypeSizeInChars(type).getQuantity() != static_cast<long>(tensors.size() * sizeof(Word)))) {
     machine.stop("results that are not known of " + call.name);
     return Outcome::Stop;
   }
@@ -303,10 +305,10 @@ Outcome Torch::convert(Machine& machine, Call& call) {
     if (call.schema.arguments[*at].type != Type::OptionalDevice || call.has(*at, 2)) {
       on_device = (call.word(*at) & 0xff) == 1;
       const auto index = static_cast<signed char>(call.word(*at) >> 8U);
-      device = !on_device                   ? static_cast<signed char>(-1)
-               : index >= 0                 ? index
-               : from.on_device             ? from.device
-                                            : static_cast<signed char>(cuda_.device(machine));
+      device = !on_device       ? static_cast<signed char>(-1)
+               : index >= 0     ? index
+               : from.on_device ? from.device
+                                : static_cast<signed char>(cuda_.device(machine));
     }
   }
   const bool is_so = type == from.type && on_device == from.on_device && device == from.device &&
@@ -331,7 +333,8 @@ Outcome Torch::operate(Machine& machine, const Known& known, const Arguments& ar
     const clang::QualType type = known.declared->getParamDecl(static_cast<unsigned>(i))->getType();
     Tensor* one = nullptr;
     std::vector<Tensor*> several;
-    const Word object = known.parameters[i].how == Parameter::How::Words ? arguments.word(known.parameters[i].first) : 0;
+    const Word object =
+        known.parameters[i].how == Parameter::How::Words ? arguments.word(known.parameters[i].first) : 0;
     if (type->isReferenceType()) {
       const auto size =
           static_cast<std::size_t>(symbols_.context().getTypeSizeInChars(type.getNonReferenceType()).getQuantity());
@@ -417,7 +420,8 @@ Outcome Torch::operate(Machine& machine, const Known& known, const Arguments& ar
         work(machine, call, {made});
         return answer_tensors(machine, call, {made});
       }
-      if (auto shape = view_of(schema, given, of.shape)) return answer_tensors(machine, call, {with(std::move(*shape))});
+      if (auto shape = view_of(schema, given, of.shape))
+        return answer_tensors(machine, call, {with(std::move(*shape))});
       if (name != "reshape" && name != "flatten" && name != "reshape_as")
         return answer_tensors(machine, call, {with(of.shape)});
     }
@@ -442,22 +446,25 @@ Outcome Torch::operate(Machine& machine, const Known& known, const Arguments& ar
     }
     if (!any && (name == "arange" || name == "randperm" || name == "randint")) type = 4;
     if (name.starts_with("arg") || name == "nonzero" || name == "bincount" || name == "searchsorted") type = 4;
-    for (const char* compares : {"eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not", "isnan",
-                                 "isfinite", "isinf", "all", "any"})
+    for (const char* compares : {"eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not",
+                                 "isnan", "isfinite", "isinf", "all", "any"})
       if (name == compares) type = 11;
     type = static_cast<int>(call.integer("dtype").value_or(type));
     const Shape shape = contiguous(sizes_of_new(schema, given));
     for (std::size_t i = 0; i < schema.results.size(); ++i)
-      fresh.push_back(make(machine, call.name, shape, i == 1 && (name == "topk" || name == "sort" || name == "max" || name == "min") ? 4 : type,
+      fresh.push_back(make(machine, call.name, shape,
+                           i == 1 && (name == "topk" || name == "sort" || name == "max" || name == "min") ? 4 : type,
                            on_device, device, call.flag("pin_memory")));
   } else if (returns_tensors) {
     call.for_tensors([&](const Tensor& tensor, const Schema::Argument&) {
       if (fresh.size() < 256)
-        fresh.push_back(make(machine, call.name, contiguous(tensor.shape.sizes), tensor.type, tensor.on_device, tensor.device));
+        fresh.push_back(
+            make(machine, call.name, contiguous(tensor.shape.sizes), tensor.type, tensor.on_device, tensor.device));
     });
   }
   if (!machine.stopped().empty()) return Outcome::Stop;
-  const bool only_memory = name.starts_with("empty") || name.starts_with("new_empty") || name == "resize_" || name == "set_";
+  const bool only_memory =
+      name.starts_with("empty") || name.starts_with("new_empty") || name == "resize_" || name == "set_";
   if (!only_memory) work(machine, call, fresh);
   return returns_tensors ? answer_tensors(machine, call, fresh) : answer(machine, call);
 }

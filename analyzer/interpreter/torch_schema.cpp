@@ -98,8 +98,7 @@ std::size_t closing(std::string_view text, std::size_t open) {
 
 std::optional<std::size_t> Schema::argument(std::string_view wanted) const {
   const auto found = std::ranges::find(arguments, wanted, &Argument::name);
-  return found == arguments.end() ? std::nullopt
-                                  : std::optional(static_cast<std::size_t>(found - arguments.begin()));
+  return found == arguments.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - arguments.begin()));
 }
 
 std::optional<std::size_t> Schema::marked(char mark) const {

@@ -16,7 +16,7 @@ namespace streamsan::analyzer::interpreter {
 struct Schema {
   enum class Type : std::uint8_t {
     Tensor,
-    Tensors,          ///< Tensor[]
+    Tensors,  ///< Tensor[]
     OptionalTensor,
     OptionalTensors,  ///< Tensor?[]
     Integer,

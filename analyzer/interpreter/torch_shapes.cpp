@@ -329,8 +329,8 @@ std::optional<Shape> view_of(const Schema& schema, const Given& given, const Sha
     const auto begin = at("start_dim"), end = at("end_dim");
     if (!begin || !end || *begin > *end) return std::nullopt;
     Sizes sizes(of.sizes.begin(), of.sizes.begin() + static_cast<long>(*begin));
-    sizes.push_back(product(
-        Sizes(of.sizes.begin() + static_cast<long>(*begin), of.sizes.begin() + static_cast<long>(*end) + 1)));
+    sizes.push_back(
+        product(Sizes(of.sizes.begin() + static_cast<long>(*begin), of.sizes.begin() + static_cast<long>(*end) + 1)));
     sizes.insert(sizes.end(), of.sizes.begin() + static_cast<long>(*end) + 1, of.sizes.end());
     return resized(of, std::move(sizes));
   }
@@ -384,7 +384,9 @@ std::optional<Shape> view_of(const Schema& schema, const Given& given, const Sha
     const auto where = at("dim");
     if (!where || given.integer("step").value_or(1) != 1) return std::nullopt;
     const std::int64_t size = of.sizes[*where];
-    const auto wrapped = [size](std::int64_t index) { return std::clamp<std::int64_t>(index < 0 ? index + size : index, 0, size); };
+    const auto wrapped = [size](std::int64_t index) {
+      return std::clamp<std::int64_t>(index < 0 ? index + size : index, 0, size);
+    };
     const std::int64_t begin = wrapped(given.integer("start").value_or(0));
     return part(of, *where, begin, wrapped(given.integer("end").value_or(size)) - begin);
   }

@@ -123,8 +123,7 @@ Outcome Torch::sizes(Machine& machine, const Known& known, const Arguments& argu
 
 Outcome Torch::strides(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
   const Tensor* of = self(machine, known, arguments, Asked::Dimensions);
-  if (of != nullptr)
-    answer_list(result, of->lists + of->shape.sizes.size() * sizeof(Word), of->shape.sizes.size());
+  if (of != nullptr) answer_list(result, of->lists + of->shape.sizes.size() * sizeof(Word), of->shape.sizes.size());
   return Outcome::Done;
 }
 
@@ -165,7 +164,8 @@ Outcome Torch::data(Machine& machine, const Known& known, const Arguments& argum
   Tensor* of = self(machine, known, arguments, Asked::Type);
   if (of == nullptr) return Outcome::Done;
   if (const auto* list = known.declared->getTemplateSpecializationArgs();
-      list != nullptr && list->size() > 0 && list->get(0).getKind() == clang::TemplateArgument::Type && of->guess != nullptr) {
+      list != nullptr && list->size() > 0 && list->get(0).getKind() == clang::TemplateArgument::Type &&
+      of->guess != nullptr) {
     const int type = element_type_of(list->get(0).getAsType());
     if (type >= 0 && type != of->type && guesses_ != nullptr) {
       TensorGuess& guess = (*guesses_)[of->guess];

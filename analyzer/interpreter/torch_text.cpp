@@ -219,16 +219,16 @@ inline void c10::cuda::set_device(DeviceIndex device) { MaybeSetDevice(device); 
 bool has_torch(clang::ASTContext& context) {
   const clang::DeclarationName at(&context.Idents.get("at")), tensor(&context.Idents.get("Tensor"));
   for (const clang::NamedDecl* found : context.getTranslationUnitDecl()->lookup(at))
-    if (const auto* space = llvm::dyn_cast<clang::NamespaceDecl>(found); space != nullptr && !space->lookup(tensor).empty())
+    if (const auto* space = llvm::dyn_cast<clang::NamespaceDecl>(found);
+        space != nullptr && !space->lookup(tensor).empty())
       return true;
   return false;
 }
 
 std::span<const char* const> torch_text() {
-  static constexpr std::array kText = {kTensors,   kImplementation, kContiguous,       kContiguousNow,
-                                       kContiguousBefore, kBlob,    kStreams,          kStreamOfPriority,
-                                       kStreamQuery, kStreamSynchronize, kDevices,     kSetDevice,
-                                       kSetDeviceBefore};
+  static constexpr std::array kText = {kTensors, kImplementation, kContiguous,       kContiguousNow, kContiguousBefore,
+                                       kBlob,    kStreams,        kStreamOfPriority, kStreamQuery,   kStreamSynchronize,
+                                       kDevices, kSetDevice,      kSetDeviceBefore};
   return kText;
 }
 

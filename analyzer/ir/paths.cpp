@@ -169,7 +169,8 @@ class Questions {
       for (const Block& block : function_.blocks)
         for (const Op& op : block.ops) {
           const bool copied = op.kind == OpKind::Assign && op.source.kind == Operand::Kind::Value &&
-                              op.source.offset == kNoExpr && op.source.place != kNoPlace && constant[at(op.source.place)];
+                              op.source.offset == kNoExpr && op.source.place != kNoPlace &&
+                              constant[at(op.source.place)];
           if (!copied || constant[at(op.target)] || function_[op.target].type != TypeKind::Integer) continue;
           constant[at(op.target)] = changed = true;
         }

@@ -229,7 +229,8 @@ GridBehaviour KernelEffects::behaviour(const clang::FunctionDecl& kernel) {
   const ir::Certainty waits = !exits.after   ? ir::Certainty::No
                               : exits.before ? ir::Certainty::Perhaps
                                              : ir::Certainty::Yes;
-  return {.waits = waits, .triggers_first = summary->triggers_first,
+  return {.waits = waits,
+          .triggers_first = summary->triggers_first,
           .touches_after_trigger = summary->touches_after_trigger};
 }
 

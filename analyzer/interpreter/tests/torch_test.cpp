@@ -43,7 +43,8 @@ TEST(Schema, TellsViewsFromNewTensors) {
 }
 
 TEST(Schema, ReadsTypesAndTuples) {
-  const Schema sum = schema("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor");
+  const Schema sum =
+      schema("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor");
   EXPECT_EQ(sum.arguments[1].type, Type::OptionalIntegers);
   EXPECT_EQ(sum.arguments[3].type, Type::OptionalElementType);
   EXPECT_EQ(sum.argument("dtype"), 3U);
@@ -119,8 +120,9 @@ TEST(Shapes, NewTensorsHaveTheirRules) {
   };
   EXPECT_EQ(sizes("mul", {.tensors = {{"other", contiguous({6})}, {"self", contiguous({4, 1})}}}), Sizes({4, 6}));
   EXPECT_EQ(sizes("mm", {.tensors = {{"mat2", contiguous({6, 5})}, {"self", contiguous({4, 6})}}}), Sizes({4, 5}));
-  EXPECT_EQ(sizes("sum", {.numbers = {{"keepdim", 1}}, .lists = {{"dim", {-1}}}, .tensors = {{"self", contiguous({4, 6})}}}),
-            Sizes({4, 1}));
+  EXPECT_EQ(
+      sizes("sum", {.numbers = {{"keepdim", 1}}, .lists = {{"dim", {-1}}}, .tensors = {{"self", contiguous({4, 6})}}}),
+      Sizes({4, 1}));
   EXPECT_EQ(sizes("sum", {.tensors = {{"self", contiguous({4, 6})}}}), Sizes{});
   EXPECT_EQ(sizes("zeros", {.lists = {{"size", {3, 3}}}}), Sizes({3, 3}));
   EXPECT_EQ(sizes("empty_like", {.tensors = {{"self", contiguous({4, 6})}}}), Sizes({4, 6}));

@@ -123,7 +123,8 @@ using DeleterFnPtr = void (*)(void*);
 class DataPtr {
  public:
   DataPtr() : ptr_(nullptr), ctx_(nullptr, nullptr), device_(kCPU) {}
-  DataPtr(void* data, void* ctx, DeleterFnPtr deleter, Device device) : ptr_(data), ctx_(ctx, deleter), device_(device) {}
+  DataPtr(void* data, void* ctx, DeleterFnPtr deleter, Device device)
+      : ptr_(data), ctx_(ctx, deleter), device_(device) {}
   void* get() const { return ptr_; }
   void clear() { ctx_.reset(); }
   Device device() const { return device_; }
@@ -315,10 +316,10 @@ class Tensor : public TensorBase {
 };
 
 // (The real operators of arithmetic have one more argument, a Scalar.)
-#define SS_OPERATOR(name_, schema_, result_, ...)         \
-  struct name_ {                                          \
-    static constexpr const char* schema_str = schema_;    \
-    static result_ call(__VA_ARGS__);                     \
+#define SS_OPERATOR(name_, schema_, result_, ...)      \
+  struct name_ {                                       \
+    static constexpr const char* schema_str = schema_; \
+    static result_ call(__VA_ARGS__);                  \
   };
 namespace _ops {
 SS_OPERATOR(empty_memory_format,
@@ -349,11 +350,14 @@ inline void Tensor::record_stream(c10::Stream stream) const {
 inline Tensor& Tensor::copy_(const Tensor& source, bool non_blocking) const {
   return _ops::copy_::call(const_cast<Tensor&>(*this), source, non_blocking);
 }
-inline Tensor& Tensor::add_(const Tensor& other) const { return _ops::add__Tensor::call(const_cast<Tensor&>(*this), other); }
+inline Tensor& Tensor::add_(const Tensor& other) const {
+  return _ops::add__Tensor::call(const_cast<Tensor&>(*this), other);
+}
 inline Tensor Tensor::mul(const Tensor& other) const { return _ops::mul_Tensor::call(*this, other); }
 inline Tensor Tensor::select(int64_t dim, int64_t index) const { return _ops::select_int::call(*this, dim, index); }
 inline Tensor empty(IntArrayRef size, TensorOptions options = {}) {
-  return _ops::empty_memory_format::call(size, options.dtype_, std::nullopt, options.device_, options.pinned_, std::nullopt);
+  return _ops::empty_memory_format::call(size, options.dtype_, std::nullopt, options.device_, options.pinned_,
+                                         std::nullopt);
 }
 inline Tensor zeros(IntArrayRef size, TensorOptions options = {}) {
   return _ops::zeros::call(size, options.dtype_, std::nullopt, options.device_, options.pinned_);
