@@ -106,35 +106,6 @@ Given Torch::Call::given(Machine& machine) const {
   return answers;
 }
 
-ordering::Footprint Torch::footprint(const Tensor& tensor) {
-  const Word item = static_cast<Word>(size_of_type(tensor.type));
-  const Shape& shape = tensor.shape;
-  if (shape.count() == 0) return linear(begin(tensor), 0);
-  // As many elements as follow each other; then rows of them.
-  std::int64_t run = 1;
-  std::size_t i = shape.sizes.size();
-  for (; i > 0 && (shape.sizes[i - 1] == 1 || shape.strides[i - 1] == run); --i) run *= shape.sizes[i - 1];
-  std::int64_t rows = 1, pitch = 0;
-  for (; i > 0; --i) {
-    if (shape.sizes[i - 1] == 1) continue;
-    if (rows == 1) {
-      rows = shape.sizes[i - 1];
-      pitch = shape.strides[i - 1];
-    } else if (shape.strides[i - 1] == rows * pitch) {
-      rows *= shape.sizes[i - 1];
-    } else {
-      break;
-    }
-  }
-  if (rows == 1 || pitch < run) return linear(begin(tensor), static_cast<Word>(run) * item);
-  return {.base = begin(tensor),
-          .width = static_cast<Word>(run) * item,
-          .pitch = static_cast<Word>(pitch) * item,
-          .rows = static_cast<Word>(rows),
-          .slices = 1,
-          .slice_pitch = 0};
-}
-
 Torch::Tensor Torch::make(Machine& machine, const std::string& name, Shape shape, int type, bool on_device,
                           signed char device, bool pinned) {
   Tensor result;

@@ -55,9 +55,9 @@ struct ThreadOrder {
   std::uint64_t own_position;  ///< that stands in the clock
   /// Stamps of contents that the clock holds, as it has grown since: each at its place by its lowest bits.
   std::uint64_t held[kOrderNames];
-  const void* written[4];      ///< read-write locks it holds to write
-  bool unwritten;              ///< the trace lacks news, or the thread's name
-  bool hides;                  ///< it synchronises in ways that are not seen
+  const void* written[4];  ///< read-write locks it holds to write
+  bool unwritten;          ///< the trace lacks news, or the thread's name
+  bool hides;              ///< it synchronises in ways that are not seen
 };
 extern constinit thread_local ThreadOrder t_order __attribute__((tls_model("initial-exec")));
 

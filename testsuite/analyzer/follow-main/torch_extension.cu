@@ -46,7 +46,7 @@ at::Tensor sum_of_halves(const at::Tensor& x, int64_t lane) {
   added.block(side);
 #endif
   return parts[0].mul(parts[1]);  // FIRES: cross-stream-race
-}  // FIRES: missing-record-stream
+}
 
 // CHECK: (void)::apart(
 // CHECK: {{^}}  to its end
