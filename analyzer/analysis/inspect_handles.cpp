@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 
+#include "analyzer/ir/naming.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
@@ -94,12 +95,11 @@ void HandleQuestions::wait() {
 /// A method that waits on the host for the last use is also called by the constructor, when there was none.
 bool HandleQuestions::in_construction() const {
   if (look_.op->kind != OpKind::SyncEvent || !values_.of_a_callee(look_.index)) return false;
-  const auto constructs = [](const std::string& function) {
-    const std::size_t at = function.rfind("::");
-    if (at == std::string::npos) return false;
-    const std::string_view of = std::string_view(function).substr(0, at),
-                           name = std::string_view(function).substr(at + 2);
-    return of == name || of.ends_with("::" + std::string(name));
+  const auto constructs = [](std::string_view function) {
+    const std::string_view name = ir::last_component(function);
+    if (name.size() == function.size()) return false;
+    function.remove_suffix(name.size() + 2);
+    return ir::last_component(function) == name;
   };
   return constructs(values_.function().name) ||
          std::ranges::any_of(witness_.where(look_.index).calls,

@@ -20,8 +20,8 @@
 // ARGUMENTS are what most callers would give: memory of its own for each pointer, a stream of the caller's, 64 for numbers
 // that say how much, arrays and containers of 64 elements, structs filled in field by field. Flags, numbers that say
 // which one, and whether two references are to one object, are given in several ways (Way). What shows with one value of a
-// flag only, or only if two references are to one object or are to two, does not count. A type that no argument can be made for (a template's, an abstract class) leaves its function without a
-// caller.
+// flag only, or only if two references are to one object or are to two, does not count. A type that no argument can be made
+// for (a template's, an abstract class) leaves its function without a caller.
 #include "analyzer/interpreter/callers.h"
 
 #include <algorithm>

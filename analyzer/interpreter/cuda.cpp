@@ -15,8 +15,6 @@
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/Function.h"
 
-#include <cstdio>
-#include <cstdlib>
 namespace streamsan::analyzer::interpreter {
 
 using api::EffectKind;
@@ -64,12 +62,6 @@ std::size_t Cuda::number(ordering::StreamId stream) const {
   return result;
 }
 
-bool Cuda::put(Machine& machine, Word address, Word value, std::size_t size) {
-  if (!machine.writes(address, size)) return false;
-  std::memcpy(reinterpret_cast<void*>(address), &value, size);
-  return true;
-}
-
 ordering::StreamId Cuda::stream(Word handle) {
   if (handle == 2 || (handle == 0 && per_thread_)) return model_.per_thread_stream(context_of(device_), thread_);
   if (const auto known = streams_.find(handle); known != streams_.end()) return known->second;
@@ -105,7 +97,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       effect.form == api::CallForm::Synchronous ? ordering::Form::Synchronous : ordering::Form::Asynchronous;
   const auto handle_out = [&] {
     const Word made = reinterpret_cast<Word>(machine.memory().heap(64));
-    put(machine, argument(effect.object), made);
+    machine.store(argument(effect.object), made);
     return made;
   };
   switch (effect.kind) {
@@ -240,7 +232,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
     case EffectKind::Alloc: {
       const Word size = std::max<Word>(argument(effect.bytes), 1), at = machine.memory().device(size);
       if (at == 0) return Outcome::Stop;
-      put(machine, argument(effect.object), at);
+      machine.store(argument(effect.object), at);
       blocks_[at] = at + size;
       model_.allocate(call, {at, at + size}, MemoryKind::Device, context);
       return Outcome::Done;
@@ -250,8 +242,8 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
                  height = argument(effect.height);
       const Word at = height > Memory::kMostSize ? 0 : machine.memory().device(pitch * height);
       if (at == 0) return Outcome::Stop;
-      put(machine, argument(effect.object), at);
-      put(machine, argument(effect.pitch), pitch);
+      machine.store(argument(effect.object), at);
+      machine.store(argument(effect.pitch), pitch);
       model_.allocate(call, {at, at + std::max<Word>(pitch * height, 1)}, MemoryKind::Device, context);
       return Outcome::Done;
     }
@@ -260,7 +252,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       const Word size = std::max<Word>(argument(effect.bytes), 1);
       Byte* const at = machine.memory().pinned(size);
       if (at == nullptr) return Outcome::Stop;
-      put(machine, argument(effect.object), reinterpret_cast<Word>(at));
+      machine.store(argument(effect.object), reinterpret_cast<Word>(at));
       blocks_[reinterpret_cast<Word>(at)] = reinterpret_cast<Word>(at) + size;
       model_.allocate(call, {reinterpret_cast<Word>(at), reinterpret_cast<Word>(at) + size},
                       effect.kind == EffectKind::AllocHost ? MemoryKind::Pinned : MemoryKind::Managed, context);
@@ -269,7 +261,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
     case EffectKind::AllocAsync: {
       const Word size = std::max<Word>(argument(effect.bytes), 1), at = machine.memory().device(size);
       if (at == 0) return Outcome::Stop;
-      put(machine, argument(effect.object), at);
+      machine.store(argument(effect.object), at);
       blocks_[at] = at + size;
       enqueue(handle, call, [this, at, size](ordering::Call here, ordering::StreamId stream) {
         model_.allocate_async(here, stream, {at, at + size});
@@ -344,7 +336,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       const Word graph = captured->second;
       std::erase_if(capturing_, [graph](const auto& one) { return one.second == graph; });
       std::erase_if(capture_events_, [graph](const auto& one) { return one.second == graph; });
-      put(machine, argument(effect.object), graph);
+      machine.store(argument(effect.object), graph);
       return Outcome::Done;
     }
     case EffectKind::GraphInstantiate: {
@@ -478,7 +470,7 @@ Outcome Cuda::called(Machine& machine, const llvm::Function& function, const std
         const bool narrow = maker != nullptr && maker->getNumParams() > 0 &&
                             maker->getParamDecl(0)->getType()->isPointerType() &&
                             maker->getParamDecl(0)->getType()->getPointeeType()->isIntegerType();
-        put(machine, arguments.word(0), reinterpret_cast<Word>(machine.memory().heap(64)), narrow ? 4 : 8);
+        machine.store(arguments.word(0), reinterpret_cast<Word>(machine.memory().heap(64)), narrow ? 4 : 8);
       }
       return Outcome::Done;
     default:

@@ -154,14 +154,15 @@ class Cuda {
   bool sides_are_right(Machine& machine, const Model& model, const Arguments& arguments, Word dst, Word src);
   [[nodiscard]] bool fills(const Parameter& pointer, Word address, const std::vector<Parameter>& given,
                            std::uint32_t limits) const;
+  /// Enqueues a launch that is ready.
+  void submit(Word stream, ordering::Call call, const ordering::LaunchShape& shape,
+              std::vector<ordering::PointerArgument> pointers, std::vector<ordering::KernelBytes> bytes);
   void launch_plain(Machine& machine, const Arguments& arguments);
   /// With a cudaLaunchConfig_t.
   void launch_configured(Machine& machine, const Arguments& arguments);
   void launch_kernel(Machine& machine, const llvm::Function& stub, std::uint64_t threads, Word parameters, Word stream,
                      bool overlaps);
   void library_work(Machine& machine, const llvm::Function& function, const Model& model, const Arguments& arguments);
-  /// Where in the words of a call a parameter's begin (x86-64): an empty object has none, a small one may have two.
-  [[nodiscard]] std::size_t words_before(const clang::FunctionDecl* function, std::size_t parameter) const;
   /// The declaration of a function of the module; nullptr: there is none.
   [[nodiscard]] const clang::FunctionDecl* declared(const llvm::Function& function) const;
   /// By the name that the program calls it by; nullptr: there is none.
@@ -176,7 +177,6 @@ class Cuda {
   /// The memory that a library's handle works in.
   Word work_area(Machine& machine, Word handle);
   Word shadowed(Machine& machine, Word variable);
-  bool put(Machine& machine, Word address, Word value, std::size_t size = 8);
 
   Symbols& symbols_;
   const HostModule& host_;
@@ -221,8 +221,7 @@ class Cuda {
     ordering::StreamId stream{};
     ordering::Call call;
     std::string name;
-    std::vector<ordering::Call> calls;  ///< of what it touches: a place each
-    std::vector<ordering::KernelBytes> bytes;
+    std::vector<std::pair<ordering::Call, ordering::KernelBytes>> touches;
     bool settled = false;  ///< another thread has had its turn, and nothing was touched since
   };
   std::optional<HostFunction> host_function_;

@@ -148,9 +148,7 @@ void Cuda::work(Machine& machine, const std::string& name, Word stream,
                 const std::vector<ordering::KernelBytes>& bytes) {
   machine.event();
   const ordering::LaunchShape shape{.function = number_of(name), .threads = 1024, .arguments_hash = 0};
-  enqueue(stream, now(machine, name), [this, shape, bytes](ordering::Call here, ordering::StreamId in) {
-    model_.launch(here, in, shape, {}, bytes);
-  });
+  submit(stream, now(machine, name), shape, {}, bytes);
 }
 
 void Cuda::copy(Machine& machine, const std::string& name, Word stream, const ordering::Footprint& dst,

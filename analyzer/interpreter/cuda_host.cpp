@@ -7,8 +7,6 @@
 
 #include "analyzer/interpreter/cuda.h"
 
-#include <cstdio>
-#include <cstdlib>
 namespace streamsan::analyzer::interpreter {
 
 Word Cuda::shadowed(Machine& machine, Word variable) {
@@ -25,10 +23,11 @@ Word Cuda::shadowed(Machine& machine, Word variable) {
 void Cuda::touch(Machine& machine, Word address, std::size_t size, bool write) {
   end_host_function(machine);
   if (host_function_ && host_function_->thread == machine.thread().number) {
-    host_function_->calls.push_back(now(machine, host_function_->name));
     host_function_->settled = false;
-    host_function_->bytes.push_back(
-        {.bytes = linear(address, size), .mode = write ? ordering::AccessMode::Write : ordering::AccessMode::Read});
+    host_function_->touches.emplace_back(
+        now(machine, host_function_->name),
+        ordering::KernelBytes{.bytes = linear(address, size),
+                              .mode = write ? ordering::AccessMode::Write : ordering::AccessMode::Read});
     return;
   }
   // A loop touches one element after the other: by one instruction, in one call, with nothing of CUDA in between.
@@ -50,24 +49,17 @@ void Cuda::touch(Machine& machine, Word address, std::size_t size, bool write) {
 
 void Cuda::end_host_function(Machine& machine) {
   if (!host_function_) return;
-  if (host_function_->thread == machine.thread().number) {
-    const auto& frames = machine.thread().frames;
-    if (frames.size() > host_function_->depth && frames[host_function_->depth].call == nullptr) return;
-  } else if (host_function_->settled) {
-    return;
-  }
-  HostFunction so_far = *host_function_;
-  if (so_far.thread == machine.thread().number) {
-    host_function_.reset();
-  } else {
-    host_function_->settled = true;
-    host_function_->calls.clear();
-    host_function_->bytes.clear();
-  }
-  const ordering::LaunchShape one_thread{.function = number_of(so_far.name), .threads = 1};
-  for (std::size_t i = 0; i < so_far.calls.size(); ++i)
-    model_.launch(so_far.calls[i], so_far.stream, one_thread, {}, {&so_far.bytes[i], 1});
-  model_.host_function(so_far.call, so_far.stream);  // last: it may tell the host that all of this is done
+  const bool is_own = host_function_->thread == machine.thread().number;
+  const auto& frames = machine.thread().frames;
+  const std::size_t depth = host_function_->depth;
+  if (is_own ? frames.size() > depth && frames[depth].call == nullptr : host_function_->settled) return;
+  host_function_->settled = true;
+  const auto touches = std::exchange(host_function_->touches, {});
+  const HostFunction function = *host_function_;
+  if (is_own) host_function_.reset();
+  const ordering::LaunchShape one_thread{.function = number_of(function.name), .threads = 1};
+  for (const auto& [call, bytes] : touches) model_.launch(call, function.stream, one_thread, {}, {&bytes, 1});
+  model_.host_function(function.call, function.stream);  // last: it may tell the host that all of this is done
 }
 
 void Cuda::flush() {
@@ -82,7 +74,7 @@ void Cuda::host_freed(Machine& machine, Word address, std::size_t size) {
 
 bool Cuda::property(Machine& machine, std::string_view name, const Arguments& arguments, Byte* result) {
   const auto out = [&](std::size_t argument, Word value, std::size_t size) {
-    return put(machine, arguments.word(argument), value, size);
+    return machine.store(arguments.word(argument), value, size);
   };
   const bool hip = name.starts_with("hip");
   const std::string_view rest = name.substr(hip ? 3 : name.starts_with("cuda") ? 4 : 2);

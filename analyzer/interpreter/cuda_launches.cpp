@@ -11,6 +11,7 @@
 
 #include "analyzer/interpreter/cuda.h"
 #include "analyzer/interpreter/module.h"
+#include "analyzer/interpreter/parameters.h"
 #include "analyzer/interpreter/values.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
@@ -18,8 +19,6 @@
 #include "clang/AST/RecordLayout.h"
 #include "llvm/IR/Function.h"
 
-#include <cstdio>
-#include <cstdlib>
 namespace streamsan::analyzer::interpreter {
 
 using ordering::AccessMode;
@@ -84,6 +83,13 @@ std::optional<std::size_t> Cuda::offset_of(const clang::CXXRecordDecl& record, s
   return offset;
 }
 
+void Cuda::submit(Word handle, ordering::Call call, const ordering::LaunchShape& shape,
+                  std::vector<ordering::PointerArgument> pointers, std::vector<ordering::KernelBytes> bytes) {
+  enqueue(handle, call,
+          [this, shape, pointers = std::move(pointers), bytes = std::move(bytes)](
+              ordering::Call here, ordering::StreamId stream) { model_.launch(here, stream, shape, pointers, bytes); });
+}
+
 /// Is it the begin of a block of as many elements as one of the numbers says: of those that say where the work ends, if the
 /// kernel has such ones?
 bool Cuda::fills(const Parameter& pointer, Word address, const std::vector<Parameter>& given,
@@ -133,22 +139,22 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint
       const bool at_start = part.kind == Kind::Whole ||
                             (part.kind == Kind::From && part.arguments != 0 && !any_of(part.arguments, false));
       const bool one = part.kind == Kind::Single && part.bytes;
+      const Word from = one ? static_cast<Word>(*part.bytes) : 0;
       // Elsewhere it may be another part than that of another kernel, but lies behind the pointer.
       pointers.push_back({.address = address,
                           .mode = mode,
                           .early = early,
                           .reach = at_start ? 0
-                                   : one    ? static_cast<Word>(*part.bytes) + 1
+                                   : one    ? from + 1
                                             : Memory::kMostSize,
                           .parted = !at_start});
+      if (!sure || effect.depends_on_data || !(at_start || one)) return;
       // It begins there, for certain; and goes to the end of a block of as many elements as a number says where it ends.
       const bool all = part.kind == Kind::Whole && offset == 0 && fills(parameter, address, *given, limits);
-      if (sure && !effect.depends_on_data && (at_start || one))
-        bytes.push_back({.bytes = linear(address + (one ? static_cast<Word>(*part.bytes) : 0),
-                                         all ? blocks_.at(address) - address : 1),
-                         .mode = mode,
-                         .widened = false,
-                         .early = early});
+      bytes.push_back({.bytes = linear(address + from, all ? blocks_.at(address) - address : 1),
+                       .mode = mode,
+                       .widened = false,
+                       .early = early});
     };
     for (std::size_t i = 0; i < given->size(); ++i) {
       const Parameter& parameter = (*given)[i];
@@ -178,9 +184,7 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint
   const ordering::Call call =
       now(machine, kernel == nullptr ? "a kernel" : "kernel '" + kernel->getNameAsString() + "'");
   if (kernel != nullptr) launched_[call.site] = kernel->getNameAsString();
-  enqueue(handle, call, [this, shape, pointers, bytes](ordering::Call here, ordering::StreamId stream) {
-    model_.launch(here, stream, shape, pointers, bytes);
-  });
+  submit(handle, call, shape, std::move(pointers), std::move(bytes));
 }
 
 namespace {
@@ -206,9 +210,9 @@ void Cuda::pop_configuration(Machine& machine, const Arguments& arguments) {
   const Launch launch = configured.back();
   configured.pop_back();
   static_cast<void>(
-      put(machine, arguments.word(0), launch.grid[0]) && put(machine, arguments.word(0) + 8, launch.grid[1], 4) &&
-      put(machine, arguments.word(1), launch.block[0]) && put(machine, arguments.word(1) + 8, launch.block[1], 4) &&
-      put(machine, arguments.word(2), launch.shared) && put(machine, arguments.word(3), launch.stream));
+      machine.store(arguments.word(0), launch.grid[0]) && machine.store(arguments.word(0) + 8, launch.grid[1], 4) &&
+      machine.store(arguments.word(1), launch.block[0]) && machine.store(arguments.word(1) + 8, launch.block[1], 4) &&
+      machine.store(arguments.word(2), launch.shared) && machine.store(arguments.word(3), launch.stream));
 }
 
 void Cuda::launch_plain(Machine& machine, const Arguments& arguments) {
@@ -266,9 +270,7 @@ void Cuda::launch_function(Machine& machine, const Arguments& arguments) {
   }
   const ordering::LaunchShape shape{
       .function = number_of("function " + std::to_string(arguments.word(0))), .threads = threads, .arguments_hash = 0};
-  enqueue(stream, now(machine, "a kernel"), [this, shape, pointers](ordering::Call here, ordering::StreamId in) {
-    model_.launch(here, in, shape, pointers, {});
-  });
+  submit(stream, now(machine, "a kernel"), shape, std::move(pointers), {});
 }
 
 bool Cuda::launch(Machine& machine, std::string_view name, const Arguments& arguments) {
@@ -291,25 +293,6 @@ bool Cuda::launch(Machine& machine, std::string_view name, const Arguments& argu
   return true;
 }
 
-std::size_t Cuda::words_before(const clang::FunctionDecl* function, std::size_t parameter) const {
-  if (function == nullptr) return parameter;
-  std::size_t result = 0;
-  for (std::size_t i = 0; i < parameter; ++i) {
-    const clang::QualType type =
-        i < function->getNumParams() ? function->getParamDecl(static_cast<unsigned>(i))->getType() : clang::QualType();
-    const clang::CXXRecordDecl* record =
-        type.isNull() || type->isReferenceType() ? nullptr : type->getAsCXXRecordDecl();
-    if (record == nullptr || !record->hasDefinition() || !record->canPassInRegisters()) {
-      ++result;  // or the address of a copy
-      continue;
-    }
-    constexpr std::size_t kMostInRegisters = 16;
-    const auto size = static_cast<std::size_t>(symbols_.context().getTypeSizeInChars(type).getQuantity());
-    if (!record->isEmpty()) result += size > kMostInRegisters ? 1 : (size + sizeof(Word) - 1) / sizeof(Word);
-  }
-  return result;
-}
-
 Word Cuda::work_area(Machine& machine, Word handle) {
   const auto [known, fresh] = work_areas_.try_emplace(handle);
   if (fresh) {
@@ -325,34 +308,37 @@ void Cuda::library_work(Machine& machine, const llvm::Function& function, const 
                         const Arguments& arguments) {
   Word handle = 0;
   const clang::FunctionDecl* called = declared(function);
-  const auto* method = llvm::dyn_cast_or_null<clang::CXXMethodDecl>(called);
-  // A result in memory, and the object, come first.
-  const int skipped = (function.hasStructRetAttr() ? 1 : 0) + (method != nullptr && !method->isStatic() ? 1 : 0);
+  const std::vector<interpreter::Parameter> parameters =
+      called == nullptr ? std::vector<interpreter::Parameter>()
+                        : interpreter::parameters_of(*called, function, symbols_.context());
+  // Without a declaration: of C.
+  const auto begin_of = [&](std::size_t parameter) {
+    if (called == nullptr) return parameter + (function.hasStructRetAttr() ? 1 : 0);
+    return parameter < parameters.size() ? parameters[parameter].first : arguments.size();
+  };
   bool has_policy = false;
   if (model.after_policy && called != nullptr && called->getNumParams() > 0) {
     const std::string type = called->getParamDecl(0)->getType().getCanonicalType().getAsString();
     has_policy = type.find("policy") != std::string::npos || type.find("execute_on_stream") != std::string::npos ||
                  type.find("par_") != std::string::npos;
-    const Word policy = arguments.word(static_cast<std::size_t>(skipped));
+    const Word policy = arguments.word(begin_of(0));
     if (has_policy && type.find("on_stream") != std::string::npos && machine.memory().contains(policy, 8))
       std::memcpy(&handle, reinterpret_cast<const void*>(policy), sizeof handle);
   }
   const auto argument = [&](int position) {
     if (position < 0) return Word{0};
-    const std::size_t parameter = static_cast<std::size_t>(position) + (has_policy ? 1 : 0);
-    return arguments.word(static_cast<std::size_t>(skipped) + words_before(called, parameter));
+    return arguments.word(begin_of(static_cast<std::size_t>(position) + (has_policy ? 1 : 0)));
   };
   if (model.null_argument >= 0 && argument(model.null_argument) == 0) {  // it only asks for a size
-    put(machine, argument(model.null_argument + 1), 1024);
+    machine.store(argument(model.null_argument + 1), 1024);
     return;
   }
   if (model.stream_from == StreamFrom::Argument) {
     handle = argument(model.effect.stream >= 0 ? model.effect.stream : model.stream_argument);
   } else if (model.stream_from == StreamFrom::Typed) {
-    const unsigned parameters = called == nullptr ? 0 : called->getNumParams();
-    for (unsigned i = 0; i < parameters; ++i)
+    for (unsigned i = 0; i < parameters.size(); ++i)
       if (symbols_.kind(called->getParamDecl(i)->getType()) == ir::TypeKind::Stream)
-        handle = arguments.word(static_cast<std::size_t>(skipped) + words_before(called, i));
+        handle = arguments.word(begin_of(i));
   } else if (model.stream_from == StreamFrom::Handle) {
     const Word of = argument(model.handle_argument);
     const auto known = handle_streams_.find(of);
@@ -378,9 +364,7 @@ void Cuda::library_work(Machine& machine, const llvm::Function& function, const 
                      .early = false});
   const ordering::LaunchShape shape{.function = number_of(model.name), .threads = 1024, .arguments_hash = 0};
   const ordering::Call call = now(machine, model.name);
-  enqueue(handle, call, [this, shape, pointers, bytes](ordering::Call here, ordering::StreamId stream) {
-    model_.launch(here, stream, shape, pointers, bytes);
-  });
+  submit(handle, call, shape, std::move(pointers), std::move(bytes));
   if (model.effect.form == api::CallForm::Synchronous && !capturing_.contains(handle)) {
     model_.sync_stream(call, stream(handle));
     finish();

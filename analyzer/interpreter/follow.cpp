@@ -123,8 +123,7 @@ struct Shown {
 
 /// Follows one caller, and again with more of its memory in the host's, until it is right about that.
 Shown follow_caller(const Caller& caller, const llvm::Function& function, Symbols& symbols, const HostModule& host,
-                    const FollowOptions& options, Followed& result) {
-  const std::uint64_t most_steps = has_torch(symbols.context()) ? 2'000'000 : 400'000;  // tensors take their steps
+                    const FollowOptions& options, std::uint64_t most_steps, Followed& result) {
   constexpr std::size_t kMostTries = 24;
   std::set<Word> of_host;
   TensorGuesses guesses;
@@ -260,7 +259,8 @@ Followed follow_callers(clang::ASTContext& context, const Models& models, clang:
     LateParser parser(preprocessor);
     if (!parser.parse(kGivenFunctions)) return;
     std::vector<Caller> written = callers(symbols);  // not of what is parsed from here on
-    if (has_torch(context))
+    const bool torch = has_torch(context);
+    if (torch)
       for (const char* const text : torch_text()) {
         const bool whole = parser.parse(text);
         if (!whole && text == torch_text().front()) break;
@@ -284,7 +284,8 @@ Followed follow_callers(clang::ASTContext& context, const Models& models, clang:
     if (host.module() == nullptr) return;
     std::map<std::size_t, Variants> groups;
     std::size_t last = 0;
-    const std::uint64_t most_steps = options.most_steps * (has_torch(context) ? 3 : 1);
+    // Tensors take their steps.
+    const std::uint64_t most_steps = options.most_steps * (torch ? 3 : 1), most_of_caller = torch ? 2'000'000 : 400'000;
     for (const Caller& caller : made) {
       if (result.steps > most_steps && caller.group != last) {
         result.stopped = "too many steps, before " + caller.name;
@@ -294,7 +295,7 @@ Followed follow_callers(clang::ASTContext& context, const Models& models, clang:
       if (caller.in_place && (before == groups.end() || before->second.ended)) continue;
       const llvm::Function* entry = host.module()->getFunction(caller.name);
       if (entry == nullptr || entry->isDeclaration()) continue;
-      groups[caller.group].add(follow_caller(caller, *entry, symbols, host, options, result));
+      groups[caller.group].add(follow_caller(caller, *entry, symbols, host, options, most_of_caller, result));
       last = caller.group;
     }
     for (auto& [number, group] : groups) std::ranges::move(group.hazards, std::back_inserter(result.hazards));

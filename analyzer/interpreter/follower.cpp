@@ -16,8 +16,6 @@
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Instructions.h"
 
-#include <cstdio>
-#include <cstdlib>
 namespace streamsan::analyzer::interpreter {
 
 using ordering::AccessSource;
@@ -106,21 +104,21 @@ Where Follower::where(ordering::SiteId site) const {
     if (instruction != nullptr)
       if (const clang::SourceLocation place = location(*instruction); place.isValid())
         places.emplace_back(place, instruction);
-  const std::string kernel = cuda_.kernel(site);
-  const auto named = std::ranges::find_if(
-      places, [&](const auto& place) { return line_at(place.first).find(kernel) != std::string_view::npos; });
-  if (!kernel.empty() && named != places.end()) places.erase(places.begin(), named);
+  if (const std::string kernel = cuda_.kernel(site); !kernel.empty()) {
+    const auto named = std::ranges::find_if(
+        places, [&](const auto& place) { return line_at(place.first).find(kernel) != std::string_view::npos; });
+    if (named != places.end()) places.erase(places.begin(), named);
+  }
   Where result;
   for (const auto& [place, instruction] : places) {
-    ir::Site at = sites_.at(place);
+    result.calls.push_back(sites_.at(place));
     if (const auto* function =
             llvm::dyn_cast_or_null<clang::NamedDecl>(host_.declaration(instruction->getFunction()->getName())))
-      at.function = function->getNameAsString();
-    if (&place == &places.front().first)
-      result.site = std::move(at);
-    else
-      result.calls.push_back(std::move(at));
+      result.calls.back().function = function->getNameAsString();
   }
+  if (places.empty()) return result;
+  result.site = std::move(result.calls.front());
+  result.calls.erase(result.calls.begin());
   return result;
 }
 
@@ -244,8 +242,8 @@ Cause cause_of(ordering::NearestEdge edge) {
 
 }  // namespace
 
-void Follower::hazard(const ordering::Hazard& told) {
-  ordering::Hazard found = told;
+void Follower::hazard(const ordering::Hazard& reported) {
+  ordering::Hazard found = reported;
   if (found.kind == HazardKind::ReuseWhileInUse) found.later.site = found.freed;
   if (found.certainty != ordering::Certainty::Certain || found.order != ordering::Order::Unordered) return;
   if (counts && !counts(found)) return;

@@ -9,7 +9,6 @@
 // the kernel touches nothing that is known.
 #include "analyzer/interpreter/kernel_handles.h"
 
-#include <cstring>
 #include <string>
 #include <unordered_map>
 
@@ -21,7 +20,7 @@ namespace streamsan::analyzer::interpreter {
 void KernelHandles::give(Machine& machine, Word out, const llvm::Function* stub) {
   const Word handle = reinterpret_cast<Word>(machine.memory().heap(64));
   stubs_[handle] = stub;
-  if (machine.writes(out, sizeof handle)) std::memcpy(reinterpret_cast<void*>(out), &handle, sizeof handle);
+  machine.store(out, handle);
 }
 
 void KernelHandles::by_symbol(Machine& machine, const Arguments& arguments) {

@@ -177,9 +177,10 @@ bool Machine::is_enough(const Frame& frame, std::uint32_t loop) {
   if (frame.loops.empty()) return false;
   const Frame::Rounds& rounds = frame.loops[loop];
   if (rounds.events == events_) {
+    const std::uint64_t taken = steps_ - rounds.steps;
+    if (rounds.count <= 1 || taken <= kMostAgain) return false;
     const std::pair here(static_cast<const void*>(frame.code), loop);
-    const bool again = left_early_.contains(here);
-    if (rounds.count <= 1 || steps_ - rounds.steps <= (again ? kMostAgain : kMostSteps)) return false;
+    if (taken <= kMostSteps) return left_early_.contains(here);
     left_early_.insert(here);
     return true;
   }
@@ -271,6 +272,12 @@ void Machine::run(const llvm::Function& function) {
   thread_ = threads_.front().get();
   enter(function, std::span(arguments, std::min<std::size_t>(function.arg_size(), 2)), nullptr);
   to_the_end();
+}
+
+bool Machine::store(Word address, Word value, std::size_t size) {
+  if (!writes(address, size)) return false;
+  std::memcpy(reinterpret_cast<void*>(address), &value, size);
+  return true;
 }
 
 bool Machine::reads(Word address, std::size_t size, bool meant) {

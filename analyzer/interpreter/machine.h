@@ -101,6 +101,10 @@ class Machine {
   /// Loops with events in them were cut short.
   [[nodiscard]] bool cut() const { return cut_; }
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
+  /// Writes a number. False: the address is not the program's; the machine has stopped.
+  bool store(Word address, Word value, std::size_t size = sizeof(Word));
+  /// The calling thread's own of a thread_local variable.
+  Word of_thread(Word variable);
   /// Bytes from there to the end of the local variable that the address lies in; 0: it lies in none.
   [[nodiscard]] std::size_t rest_of_variable(Word address) const;
   /// What one step did to so many bytes.
@@ -159,8 +163,6 @@ class Machine {
   [[nodiscard]] bool is_enough(const Frame& frame, std::uint32_t loop);
   bool polls(Frame& frame, std::uint32_t loop);
   void unwind();
-  /// The calling thread's own of a thread_local variable.
-  Word of_thread(Word variable);
   void intrinsic(const llvm::Function& function, const Decoded& decoded, Frame& frame);
   int selector(Word type);
   bool catches(Word thrown, Word wanted);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "analyzer/interpreter/cuda.h"
-#include "analyzer/interpreter/torch_arguments.h"
+#include "analyzer/interpreter/parameters.h"
 #include "analyzer/interpreter/torch_schema.h"
 #include "analyzer/interpreter/torch_shapes.h"
 

@@ -9,6 +9,7 @@
 // so (models/frameworks.def), because their result, or the size of it, is for the host.
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
 #include "analyzer/interpreter/module.h"
 #include "analyzer/interpreter/torch.h"
@@ -47,6 +48,8 @@ struct Torch::Call {
   [[nodiscard]] std::optional<Sizes> integers(Machine& machine, std::string_view name) const;
   [[nodiscard]] bool flag(std::string_view wanted) const { return integer(wanted).value_or(0) != 0; }
   [[nodiscard]] Given given(Machine& machine) const;
+  /// Where a device says that the result is; the device is -1 on the host. nullopt: none is given. `current`: if it has no number.
+  [[nodiscard]] std::optional<std::pair<bool, signed char>> place(signed char current) const;
   template <typename Use>
   void for_tensors(const Use& use) const {
     for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -74,6 +77,14 @@ std::optional<std::int64_t> Torch::Call::integer(std::string_view wanted) const 
     default:
       return std::nullopt;
   }
+}
+
+std::optional<std::pair<bool, signed char>> Torch::Call::place(signed char current) const {
+  const auto at = schema.argument("device");
+  if (!at || (schema.arguments[*at].type == Type::OptionalDevice && !has(*at, 2))) return std::nullopt;
+  const bool on_device = (word(*at) & 0xff) == 1;
+  const auto index = static_cast<signed char>(word(*at) >> 8U);
+  return std::pair(on_device, !on_device ? static_cast<signed char>(-1) : index >= 0 ? index : current);
 }
 
 std::optional<Sizes> Torch::Call::integers(Machine& machine, std::string_view wanted) const {
@@ -232,7 +243,7 @@ Outcome Torch::answer(Machine& machine, Call& call) {
   };
   if (type->isReferenceType()) {
     const Word object = call.schema.results.empty() ? 0 : again(call.schema.results[0]);
-    if (call.result != nullptr) std::memcpy(call.result, &object, sizeof object);
+    give(call.result, object);
     return object == 0 ? Outcome::Stop : Outcome::Done;
   }
   if (!type->isRecordType()) return Outcome::Done;  // 0
@@ -271,17 +282,9 @@ Outcome Torch::convert(Machine& machine, Call& call) {
     device = call.tensors[*other]->device;
     type = call.tensors[*other]->type;
   }
-  if (const auto at = call.schema.argument("device"); at && !pins) {
-    // Device, or std::optional<Device>
-    if (call.schema.arguments[*at].type != Type::OptionalDevice || call.has(*at, 2)) {
-      on_device = (call.word(*at) & 0xff) == 1;
-      const auto index = static_cast<signed char>(call.word(*at) >> 8U);
-      device = !on_device       ? static_cast<signed char>(-1)
-               : index >= 0     ? index
-               : from.on_device ? from.device
-                                : static_cast<signed char>(cuda_.device(machine));
-    }
-  }
+  if (const auto given = call.place(from.on_device ? from.device : static_cast<signed char>(cuda_.device(machine)));
+      given && !pins)
+    std::tie(on_device, device) = *given;
   const bool is_so = type == from.type && on_device == from.on_device && device == from.device &&
                      (!pinned || machine.memory().is_pinned(from.data));
   if (is_so && !call.flag("copy")) return answer_tensors(machine, call, {from});
@@ -410,11 +413,7 @@ Outcome Torch::operate(Machine& machine, const Known& known, const Arguments& ar
       }
       any = true;
     });
-    if (const auto at = schema.argument("device"); at && call.has(*at, 2)) {
-      on_device = (call.word(*at) & 0xff) == 1;
-      const auto index = static_cast<signed char>(call.word(*at) >> 8U);
-      device = index >= 0 ? index : on_device ? here : static_cast<signed char>(-1);
-    }
+    if (const auto said = call.place(here)) std::tie(on_device, device) = *said;
     if (!any && (name == "arange" || name == "randperm" || name == "randint")) type = 4;
     if (name.starts_with("arg") || name == "nonzero" || name == "bincount" || name == "searchsorted") type = 4;
     for (const char* compares : {"eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not",

@@ -10,12 +10,13 @@
 #include <vector>
 
 namespace streamsan::analyzer::ir {
-namespace {
 
 std::string_view last_component(std::string_view name) {
   if (const std::size_t end = name.rfind("::"); end != std::string_view::npos) name.remove_prefix(end + 2);
   return name;
 }
+
+namespace {
 
 std::string lowered(std::string_view name) {
   std::string low;

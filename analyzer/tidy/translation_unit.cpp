@@ -37,6 +37,7 @@
 #include "analyzer/ir/graph_launches.h"
 #include "analyzer/ir/inline.h"
 #include "analyzer/ir/lambdas.h"
+#include "analyzer/ir/naming.h"
 #include "analyzer/ir/paths.h"
 #include "analyzer/ir/size_queries.h"
 #include "analyzer/ir/text.h"
@@ -191,12 +192,6 @@ using Line = std::pair<std::string, std::uint32_t>;
 std::pair<Line, Line> two_lines(const Finding& finding) {
   const ir::Site &one = finding.sites.front(), &other = other_side(finding);
   return std::minmax(Line{one.file, one.line}, Line{other.file, other.line});
-}
-
-/// "run" of "Session::run".
-std::string last_name(const std::string& function) {
-  const std::size_t colon = function.rfind("::");
-  return colon == std::string::npos ? function : function.substr(colon + 2);
 }
 
 /// One finding for a pair of sites; in source order.
@@ -395,12 +390,12 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     for (const Finding& finding : findings)
       if (finding.level == Level::Definite || finding.level == Level::Likely) {
         lines.insert(two_lines(finding));
-        if (!followed.callers.empty()) told_of.emplace(finding.check, last_name(finding.site.function));
+        if (!followed.callers.empty()) told_of.emplace(finding.check, ir::last_component(finding.site.function));
       }
     for (const Hazard& hazard : followed.hazards) {
       Finding finding = word(hazard);
       const bool first =
-          followed.callers.empty() || told_of.emplace(finding.check, last_name(finding.site.function)).second;
+          followed.callers.empty() || told_of.emplace(finding.check, ir::last_component(finding.site.function)).second;
       if (lines.insert(two_lines(finding)).second && first) {
         findings.push_back(std::move(finding));
       }
