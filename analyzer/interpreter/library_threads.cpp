@@ -112,7 +112,7 @@ Outcome Library::once(Machine& machine, const Arguments& arguments, Byte* result
   if (function != nullptr && function->getName() == "__once_proxy") {
     const auto* stored = machine.module().getNamedValue("_ZSt11__once_call");
     if (stored == nullptr) return Outcome::Stop;
-    target = load_word(machine.image().address_of(*stored));
+    target = load_word(machine.of_thread(machine.image().address_of(*stored)));
   }
   if (!machine.call_next(target, {})) return Outcome::Stop;
   return Outcome::Done;
