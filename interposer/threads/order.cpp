@@ -24,16 +24,6 @@ constinit std::atomic<std::uint32_t> detail::g_orders{0};
 // A fork keeps g_submissions_count: it follows from the options.
 constinit std::atomic<bool> detail::g_submissions_count{false};
 
-constexpr std::size_t kCacheLine = 64;
-
-struct alignas(kCacheLine) ThreadClock {
-  std::atomic<bool> taken;
-  std::uint32_t lane;  ///< its own; kOrderLanes: none yet
-  bool shares;         ///< the last one, with others
-  std::uint64_t lanes[kOrderLanes];
-  std::uint64_t written[kOrderLanes];  ///< what the trace has
-};
-
 struct ThreadStart {
   std::atomic<bool> taken;
   bool follows;  ///< order is followed
@@ -143,6 +133,7 @@ ThreadClock* make_clock(Context context) {
     each.lane = kOrderLanes;
     each.shares = false;
     for (std::size_t i = 0; i < kOrderLanes; ++i) each.lanes[i] = each.written[i] = 0;
+    for (std::uint64_t& name : each.held) name = 0;
     t_order.clock = &each;
     return &each;
   }
@@ -287,7 +278,7 @@ void acquire_order(std::uint64_t key, Context context) {
   }
   const bool same = object.head->state.load(std::memory_order_acquire) == state;
   const bool whole = equal && same;
-  if (same) detail::note_held(stamp);
+  if (same && stamp != 0) mine->held[stamp % kOrderNames] = stamp;
   // Without news the clock's name is still right. Of two names of one content the older one stays, here and, at the
   // release, at the object: else a thread would take the names of all objects in turn, and look at all lanes each time.
   const bool renamed = news || (whole && stamp != 0 && (own_stamp == 0 || stamp < own_stamp));

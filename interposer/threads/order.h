@@ -44,7 +44,18 @@ namespace streamsan::recorder {
 inline constexpr std::size_t kOrderLanes = 64;
 inline constexpr std::size_t kOrderNames = 32;
 
-struct ThreadClock;
+inline constexpr std::size_t kCacheLine = 64;
+
+/// What a thread knows of others. In a table of the recorder's: the TLS block is to stay small.
+struct alignas(kCacheLine) ThreadClock {
+  std::atomic<bool> taken;
+  std::uint32_t lane;  ///< its own; kOrderLanes: none yet
+  bool shares;         ///< the last one, with others
+  /// Stamps of contents that it holds, as it has grown since: each at its place by its lowest bits.
+  std::uint64_t held[kOrderNames];
+  std::uint64_t lanes[kOrderLanes];
+  std::uint64_t written[kOrderLanes];  ///< what the trace has
+};
 struct ThreadOrigin;
 
 /// Of the calling thread. In the initial-exec TLS block.
@@ -53,8 +64,6 @@ struct ThreadOrder {
   ThreadClock* clock;          ///< null: it knows of nobody
   std::uint64_t stamp;         ///< names the content of the clock; 0: nothing does
   std::uint64_t own_position;  ///< that stands in the clock
-  /// Stamps of contents that the clock holds, as it has grown since: each at its place by its lowest bits.
-  std::uint64_t held[kOrderNames];
   const void* written[4];  ///< read-write locks it holds to write
   bool unwritten;          ///< the trace lacks news, or the thread's name
   bool hides;              ///< it synchronises in ways that are not seen
@@ -125,11 +134,7 @@ enum class Context : std::uint8_t { Ordinary, PerhapsSignalHandler };
 namespace detail {
 /// Is the content of this stamp in the thread's clock?
 inline bool holds(std::uint64_t stamp) {
-  return stamp != 0 && (stamp == t_order.stamp || t_order.held[stamp % kOrderNames] == stamp);
-}
-/// It is from now on.
-inline void note_held(std::uint64_t stamp) {
-  if (stamp != 0) t_order.held[stamp % kOrderNames] = stamp;
+  return stamp != 0 && (stamp == t_order.stamp || (t_order.clock && t_order.clock->held[stamp % kOrderNames] == stamp));
 }
 }  // namespace detail
 
