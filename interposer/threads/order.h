@@ -64,9 +64,9 @@ struct ThreadOrder {
   ThreadClock* clock;          ///< null: it knows of nobody
   std::uint64_t stamp;         ///< names the content of the clock; 0: nothing does
   std::uint64_t own_position;  ///< that stands in the clock
-  const void* written[4];  ///< read-write locks it holds to write
-  bool unwritten;          ///< the trace lacks news, or the thread's name
-  bool hides;              ///< it synchronises in ways that are not seen
+  const void* written[4];      ///< read-write locks it holds to write
+  bool unwritten;              ///< the trace lacks news, or the thread's name
+  bool hides;                  ///< it synchronises in ways that are not seen
 };
 extern constinit thread_local ThreadOrder t_order __attribute__((tls_model("initial-exec")));
 
