@@ -4,6 +4,8 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <vector>
 
 #include "analyzer/interpreter/callers.h"
 
@@ -18,18 +20,34 @@ struct Way {
   bool flags = false;  ///< the value of a bool
   bool one = true;     ///< what refers to one class refers to one object, and so do the streams in objects
   bool alike = true;   ///< numbers that say which one are all 0
-  /// The numbers that an object is made with, beside those that its methods get later: of what works in pieces there are
-  /// several where its own are smaller; what refuses to work with so little is given larger ones.
-  enum class Size : std::uint8_t { Same, Smaller, Larger };
+  /// The numbers that an object is made with, beside those that its methods get later.
+  enum class Size : std::uint8_t {
+    Same,
+    Smaller,  ///< of what works in pieces there are several
+    Larger,   ///< for what refuses to work with so little
+    Few,      ///< all numbers are small: for what refuses so much, or takes too long
+  };
   Size own = Size::Same;
+  Caller::Users users = Caller::Users::One;
+};
+
+/// What callers() knows of the main file.
+struct KnownOfFile {
+  std::set<const clang::FunctionDecl*> calls;        ///< functions that it calls, canonical
+  std::set<const clang::CXXRecordDecl*> used;        ///< classes that it makes objects of, canonical
+  std::vector<const clang::CXXRecordDecl*> classes;  ///< defined in it, and not abstract
 };
 
 bool is_public_constructor(const clang::CXXConstructorDecl& constructor);
 
-/// The lines of a caller, without its name. nullopt: no arguments can be made.
-std::optional<Caller> caller_of(Symbols& symbols, Way way, const clang::FunctionDecl& function);
+/// A class of which one object serves several users: it has a mutex, or keeps something for each stream.
+bool serves_several(Symbols& symbols, const clang::CXXRecordDecl& record);
+
+/// The lines of a caller, without its name. nullopt: no arguments can be made, or there is no such way to call it.
+std::optional<Caller> caller_of(Symbols& symbols, const Way& way, const KnownOfFile& file,
+                                const clang::FunctionDecl& function);
 /// `constructor`: nullptr: the implicit one.
-std::optional<Caller> caller_of(Symbols& symbols, Way way, const clang::CXXRecordDecl& record,
-                                const clang::CXXConstructorDecl* constructor);
+std::optional<Caller> caller_of(Symbols& symbols, const Way& way, const KnownOfFile& file,
+                                const clang::CXXRecordDecl& record, const clang::CXXConstructorDecl* constructor);
 
 }  // namespace streamsan::analyzer

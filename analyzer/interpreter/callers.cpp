@@ -25,6 +25,7 @@
 #include "analyzer/interpreter/callers.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
 
@@ -46,7 +47,8 @@ using clang::QualType;
 const char* const kGivenFunctions =
     "extern \"C\" { void* streamsan_given_memory(unsigned long, unsigned long, unsigned long); void* "
     "streamsan_given_stream(unsigned "
-    "long); void* streamsan_given_event(); void* streamsan_called_back(); }";
+    "long); void* streamsan_given_stream_of(unsigned long, unsigned long); void* streamsan_on_device(unsigned long); void* "
+    "streamsan_given_event(); void* streamsan_called_back(); void* streamsan_threw(); }";
 
 namespace {
 
@@ -103,8 +105,7 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
   bool VisitFieldDecl(clang::FieldDecl* field) { return contains(field->getType()); }
   bool VisitVarDecl(clang::VarDecl* variable) { return contains(variable->getType()); }
 
-  std::set<const clang::FunctionDecl*> calls;
-  std::set<const clang::CXXRecordDecl*> used;
+  KnownOfFile known;
 
  private:
   template <typename Body>
@@ -117,17 +118,17 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
   void from_outside(const clang::CXXRecordDecl& record) {
     const auto* within = llvm::dyn_cast_or_null<clang::CXXMethodDecl>(inside_);
     if (within == nullptr || within->getParent()->getCanonicalDecl() != record.getCanonicalDecl())
-      used.insert(record.getCanonicalDecl());
+      known.used.insert(record.getCanonicalDecl());
   }
   void called(const clang::FunctionDecl& function) {
     if (inside_ != nullptr && inside_->getCanonicalDecl() == function.getCanonicalDecl()) return;
-    calls.insert(function.getCanonicalDecl());
+    known.calls.insert(function.getCanonicalDecl());
     if (const clang::TemplateArgumentList* given = function.getTemplateSpecializationArgs()) arguments(*given);
   }
   bool contains(QualType type) {
     const clang::CXXRecordDecl* record = type.getNonReferenceType()->getBaseElementTypeUnsafe()->getAsCXXRecordDecl();
     if (record == nullptr) return true;
-    if (!type->isReferenceType()) used.insert(record->getCanonicalDecl());
+    if (!type->isReferenceType()) known.used.insert(record->getCanonicalDecl());
     if (const auto* instance = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(record))
       arguments(instance->getTemplateArgs());
     return true;
@@ -179,6 +180,20 @@ class Candidates : public clang::RecursiveASTVisitor<Candidates> {
   const clang::SourceManager& sources_;
 };
 
+/// Larger, and then Few, are for where the way before does not suit.
+constexpr std::array<Way, 10> kWays = {{
+    {.own = Way::Size::Same},
+    {.own = Way::Size::Larger},
+    {.own = Way::Size::Few},
+    {.alike = false, .own = Way::Size::Same},
+    {.alike = false, .own = Way::Size::Larger},
+    {.alike = false, .own = Way::Size::Few},
+    {.own = Way::Size::Smaller},
+    {.alike = false, .own = Way::Size::Smaller},
+    {.users = Caller::Users::Streams},
+    {.users = Caller::Users::Objects},
+}};
+
 }  // namespace
 
 std::vector<Caller> callers(Symbols& symbols) {
@@ -188,43 +203,51 @@ std::vector<Caller> callers(Symbols& symbols) {
   uses.TraverseDecl(context.getTranslationUnitDecl());
   Candidates candidates(context.getSourceManager());
   candidates.TraverseDecl(context.getTranslationUnitDecl());
+  KnownOfFile& known = uses.known;
+  known.classes = candidates.classes;
   std::vector<Caller> result;
+  std::size_t group = 0, of = 0;
   // In all ways that differ. False: no arguments can be made.
-  std::size_t group = 0;
   const auto add = [&](const auto& write) {
     std::set<std::string> texts;
-    using Size = Way::Size;
-    for (const auto& [own, alike] :
-         {std::pair(Size::Same, true), std::pair(Size::Larger, true), std::pair(Size::Same, false),
-          std::pair(Size::Smaller, true), std::pair(Size::Smaller, false)}) {
+    bool any = false;
+    ++of;
+    for (const Way& way : kWays) {
       ++group;
       if (result.size() >= kMost) return true;
       for (const auto& [flags, one] : {std::pair(false, true), std::pair(true, true), std::pair(false, false)}) {
-        std::optional<Caller> caller = write(Way{.flags = flags, .one = one, .alike = alike, .own = own});
-        if (!caller) return false;
+        Way each = way;
+        each.flags = flags;
+        each.one = one;
+        std::optional<Caller> caller = write(each);
+        if (!caller) break;
+        any = true;
         if (!texts.insert(caller->text).second) continue;
         caller->name = "streamsan_caller_" + std::to_string(result.size());
         caller->text = "extern \"C\" void " + caller->name + "() {\n" + caller->text + "}\n";
         caller->lines.insert(caller->lines.begin(), Caller::Line::Other);
         caller->group = group;
-        caller->in_place = own == Size::Larger;
+        caller->of = of;
+        caller->alike = way.alike;
+        caller->in_place = way.own == Way::Size::Larger || way.own == Way::Size::Few;
         result.push_back(std::move(*caller));
       }
+      if (!any) return false;
     }
     return true;
   };
   for (const clang::CXXRecordDecl* record : candidates.classes) {
-    if (uses.used.contains(record->getCanonicalDecl())) continue;
+    if (known.used.contains(record->getCanonicalDecl())) continue;
     std::vector<const clang::CXXConstructorDecl*> constructors;
     std::ranges::copy_if(record->ctors(), std::back_inserter(constructors),
                          [](const clang::CXXConstructorDecl* each) { return is_public_constructor(*each); });
     if (!record->hasUserDeclaredConstructor()) constructors.push_back(nullptr);
     for (const clang::CXXConstructorDecl* constructor : constructors)
-      if (add([&](Way way) { return caller_of(symbols, way, *record, constructor); })) break;
+      if (add([&](const Way& way) { return caller_of(symbols, way, known, *record, constructor); })) break;
   }
   for (const clang::FunctionDecl* function : candidates.functions)
-    if (!uses.calls.contains(function->getCanonicalDecl()))
-      add([&](Way way) { return caller_of(symbols, way, *function); });
+    if (!known.calls.contains(function->getCanonicalDecl()))
+      add([&](const Way& way) { return caller_of(symbols, way, known, *function); });
   return result;
 }
 

@@ -19,12 +19,21 @@ namespace streamsan::analyzer {
 struct Caller {
   /// What a line of the text does. `Call`: of a function of the program, `Other`: it makes arguments.
   enum class Line : std::uint8_t { Other, Construct, Call, Destroy };
+  /// Who uses what is called.
+  enum class Users : std::uint8_t {
+    One,
+    Streams,  ///< one in each of several streams
+    Objects,  ///< two objects that were given one object
+  };
   std::string name;         ///< of the function that it is
   std::string text;         ///< its definition
   std::vector<Line> lines;  ///< of the text, the first one at 0
   std::size_t group = 0;    ///< callers of one thing that differ in flags and in what is one object have one: what
                             ///< counts, all of them show
-  bool in_place = false;    ///< followed only if those of the group before it ended by what the program does itself
+  std::size_t of = 0;       ///< callers of one thing have one
+  bool alike = true;        ///< numbers that say which one are all 0
+  bool in_place = false;    ///< followed only if the arguments of the group before it do not suit
+  Users users = Users::One;
   const clang::CXXRecordDecl* record = nullptr;  ///< of the object whose life it is; nullptr: it calls one function
 };
 
@@ -36,7 +45,11 @@ extern const char* const kGivenFunctions;
 inline constexpr const char* kGivenMemory =
     "streamsan_given_memory";  ///< void*(unsigned long bytes, size of a counted integer or 0, number of the parameter or field)
 inline constexpr const char* kGivenStream = "streamsan_given_stream";  ///< void*(unsigned long number)
+inline constexpr const char* kGivenStreamOf =
+    "streamsan_given_stream_of";  ///< void*(unsigned long array, unsigned long index): of streams that are different ones
 inline constexpr const char* kGivenEvent = "streamsan_given_event";    ///< void*()
 inline constexpr const char* kCalledBack = "streamsan_called_back";    ///< void*(): what a callback does is not known
+inline constexpr const char* kOnDevice = "streamsan_on_device";        ///< void*(unsigned long): for which what comes next is given; ~0UL: for any
+inline constexpr const char* kThrew = "streamsan_threw";               ///< void*(): the call of the same line has thrown
 
 }  // namespace streamsan::analyzer

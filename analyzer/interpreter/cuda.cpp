@@ -34,6 +34,8 @@ ordering::Call Cuda::now(Machine& machine, std::string name) {
   Place place;
   const auto& frames = machine.thread().frames;
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) place.push_back(frame->at);
+  // What a thread does for a made-up caller belongs to the call that started it.
+  if (made_up_ && machine.thread().started_at != nullptr) place.push_back(machine.thread().started_at);
   places_.push_back(std::move(place));
   names_.push_back(std::move(name));
   return {thread_, ordering::SiteId{static_cast<std::uint32_t>(places_.size() - 1)}};
@@ -73,6 +75,24 @@ ordering::EventId Cuda::event(Word handle) {
   return known->second;
 }
 
+/// An event of another device is not recorded (documented at cuEventRecord); whether the program looks at the error is not known.
+void Cuda::record(Word handle, ordering::Call call, Word recorded) {
+  enqueue(handle, call, [this, recorded](ordering::Call here, ordering::StreamId stream) {
+    const auto of_event = event_devices_.find(event(recorded));
+    const auto of_stream = stream_devices_.find(stream);
+    if (of_event == event_devices_.end() || of_stream == stream_devices_.end() ||
+        of_event->second == of_stream->second || std::max(of_event->second, of_stream->second) >= kDevices) {
+      model_.record_event(here, stream, event(recorded));
+    } else if (on_failing_record) {
+      on_failing_record({.site = here.site,
+                         .event = of_event->first,
+                         .stream = stream,
+                         .event_device = of_event->second,
+                         .stream_device = of_stream->second});
+    }
+  });
+}
+
 /// Now, or when the graph that the stream is captured into is launched.
 void Cuda::enqueue(Word handle, ordering::Call call, const Action& action) {
   if (const auto captured = capturing_.find(handle); captured != capturing_.end()) {
@@ -108,6 +128,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
           model_.create_stream(context, apart ? ordering::StreamKind::NonBlocking : ordering::StreamKind::Blocking);
       streams_[handle_out()] = made;
       stream_sites_[made] = call.site;
+      stream_devices_[made] = device_;
       return Outcome::Done;
     }
     case EffectKind::StreamDestroy:
@@ -120,6 +141,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       const ordering::EventId made = model_.create_event();
       events_[handle_out()] = made;
       event_sites_[made] = call.site;
+      event_devices_[made] = device_;
       return Outcome::Done;
     }
     case EffectKind::EventDestroy:
@@ -132,9 +154,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       const Word recorded = argument(effect.event);
       if (const auto captured = capturing_.find(handle); captured != capturing_.end())
         capture_events_[recorded] = captured->second;
-      enqueue(handle, call, [this, recorded](ordering::Call here, ordering::StreamId stream) {
-        model_.record_event(here, stream, event(recorded));
-      });
+      record(handle, call, recorded);
       return Outcome::Done;
     }
     case EffectKind::EventWait: {

@@ -36,8 +36,18 @@ inline ordering::ContextId context_of(Word device) {
   return ordering::ContextId{static_cast<std::uint32_t>(device + 1)};
 }
 
+inline constexpr Word kDevices = 2;  ///< there are
+
 /// A call of the program: the instructions under way, innermost first.
 using Place = std::vector<const llvm::Instruction*>;
+
+/// An event recorded in a stream of another device than its own: the call fails.
+struct FailingRecord {
+  ordering::SiteId site{};
+  ordering::EventId event{};
+  ordering::StreamId stream{};
+  Word event_device = 0, stream_device = 0;
+};
 
 class Cuda {
  public:
@@ -63,6 +73,7 @@ class Cuda {
   [[nodiscard]] std::string kernel(ordering::SiteId site) const;
   [[nodiscard]] std::optional<ordering::SiteId> made(ordering::StreamId stream) const;
   [[nodiscard]] std::optional<ordering::SiteId> made(ordering::EventId event) const;
+  std::function<void(const FailingRecord&)> on_failing_record;
   /// Of those that were made at the same place, counted from 1.
   [[nodiscard]] std::size_t number(ordering::StreamId stream) const;
   [[nodiscard]] ordering::StreamKind kind(ordering::StreamId stream) const { return model_.kind_of(stream); }
@@ -77,7 +88,11 @@ class Cuda {
   [[nodiscard]] const std::vector<ordering::SiteId>& waits() const { return waits_; }
   /// The parameter or field, by its number, as which memory was given; nullopt: it was not given.
   [[nodiscard]] std::optional<Word> given_as(Word address) const;
-  [[nodiscard]] bool is_given(ordering::StreamId stream) const;
+  [[nodiscard]] bool is_given(ordering::StreamId stream) const { return given_number(stream).has_value(); }
+  /// Both were given as elements of one array of streams: they are different ones.
+  [[nodiscard]] bool are_several(ordering::StreamId a, ordering::StreamId b) const;
+  /// A call of the caller's has thrown: what it was given does not suit.
+  [[nodiscard]] const std::vector<ordering::SiteId>& threw() const { return threw_; }
 
   // For what is built on it (cuda_for_others.cpp). Streams are handles; `name`: of the operation, as name() says it.
   [[nodiscard]] Word device(const Machine& machine);
@@ -132,6 +147,7 @@ class Cuda {
   ordering::Call now(Machine& machine, std::string name);
   ordering::StreamId stream(Word handle);
   ordering::EventId event(Word handle);
+  void record(Word stream, ordering::Call call, Word event);
   void enqueue(Word stream, ordering::Call call, const Action& action);
   void finish() { model_.returned(thread_, true); }
   Outcome effect(Machine& machine, const Model& model, const Arguments& arguments);
@@ -146,7 +162,11 @@ class Cuda {
   bool give(Machine& machine, std::string_view name, const Arguments& arguments, Byte* result);
   Word give_memory(Machine& machine, const Arguments& arguments);
   Word give_stream(Machine& machine, const Arguments& arguments);
+  Word give_stream_of(Machine& machine, const Arguments& arguments);
   Word give_event(Machine& machine, const Arguments& arguments);
+  Word on_device(Machine& machine, const Arguments& arguments);
+  Word threw(Machine& machine, const Arguments& arguments);
+  [[nodiscard]] std::optional<Word> given_number(ordering::StreamId stream) const;
   Word call_back(Machine& machine, const Arguments& arguments);
   /// False: numbers that were made up do not fit each other, the bytes end behind their block; the machine has stopped.
   bool fits(Machine& machine, Word address, Word bytes);
@@ -199,6 +219,11 @@ class Cuda {
   std::map<Word, Word> capture_events_;
   bool made_up_ = false;
   std::vector<ordering::SiteId> waits_;
+  std::vector<ordering::SiteId> threw_;
+  // Of what the program makes, and of what callers give for a device.
+  std::map<ordering::EventId, Word> event_devices_;
+  std::map<ordering::StreamId, Word> stream_devices_;
+  bool for_device_ = false;  ///< what is given now is for a device
   std::map<Word, Word> blocks_;            ///< of memory, begin -> end
   std::map<Word, Returned> lent_blocks_;   ///< of a caching allocator
   std::vector<Returned> returned_blocks_;  ///< and not yet handed out again

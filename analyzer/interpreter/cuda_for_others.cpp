@@ -20,6 +20,13 @@
 #include "analyzer/interpreter/cuda.h"
 
 namespace streamsan::analyzer::interpreter {
+namespace {
+
+// The number of a given stream: its index in its array, and above that the number of the array, from 1; 0: it is by itself.
+constexpr unsigned kIndexBits = 16;
+constexpr Word kAnyDevice = ~Word{0};
+
+}  // namespace
 
 Word Cuda::given_memory(Machine& machine, Word size, bool of_host, Word given_as) {
   const Word at = of_host ? reinterpret_cast<Word>(machine.memory().pinned(size)) : machine.memory().device(size);
@@ -53,9 +60,26 @@ Word Cuda::given_stream(Machine& machine, Word number) {
   const auto [known, fresh] = given_streams_.try_emplace(number);
   if (fresh) {
     known->second = reinterpret_cast<Word>(machine.memory().heap(64));
-    streams_[known->second] = model_.create_stream(context_of(device_), ordering::StreamKind::NonBlocking);
+    const ordering::StreamId made = model_.create_stream(context_of(device_), ordering::StreamKind::NonBlocking);
+    streams_[known->second] = made;
+    if (for_device_) stream_devices_[made] = device_;
   }
   return known->second;
+}
+
+Word Cuda::give_stream_of(Machine& machine, const Arguments& arguments) {
+  return given_stream(machine, ((arguments.word(0) + 1) << kIndexBits) + arguments.word(1));
+}
+
+Word Cuda::on_device(Machine& machine, const Arguments& arguments) {
+  for_device_ = arguments.word(0) != kAnyDevice;
+  devices_[machine.thread().number] = device_ = for_device_ ? arguments.word(0) : 0;
+  return 0;
+}
+
+Word Cuda::threw(Machine& machine, const Arguments&) {
+  threw_.push_back(now(machine, "").site);
+  return 0;
 }
 
 /// It has been recorded, after nothing that matters here.
@@ -78,6 +102,9 @@ bool Cuda::give(Machine& machine, std::string_view name, const Arguments& argume
   static const std::unordered_map<std::string_view, Giver> kGivers = {
       {kGivenMemory, &Cuda::give_memory},
       {kGivenStream, &Cuda::give_stream},
+      {kGivenStreamOf, &Cuda::give_stream_of},
+      {kOnDevice, &Cuda::on_device},
+      {kThrew, &Cuda::threw},
       {kGivenEvent, &Cuda::give_event},
       {kCalledBack, &Cuda::call_back},
   };
@@ -94,10 +121,16 @@ std::optional<Word> Cuda::given_as(Word address) const {
   return std::nullopt;
 }
 
-bool Cuda::is_given(ordering::StreamId stream) const {
+std::optional<Word> Cuda::given_number(ordering::StreamId stream) const {
   for (const auto& [number, handle] : given_streams_)
-    if (const auto known = streams_.find(handle); known != streams_.end() && known->second == stream) return true;
-  return false;
+    if (const auto known = streams_.find(handle); known != streams_.end() && known->second == stream) return number;
+  return std::nullopt;
+}
+
+bool Cuda::are_several(ordering::StreamId a, ordering::StreamId b) const {
+  const std::optional<Word> first = given_number(a), second = given_number(b);
+  return first && second && *first != *second && *first >> kIndexBits != 0 &&
+         *first >> kIndexBits == *second >> kIndexBits;
 }
 
 bool Cuda::fits(Machine& machine, Word address, Word bytes) {
@@ -106,7 +139,7 @@ bool Cuda::fits(Machine& machine, Word address, Word bytes) {
   if (block == blocks_.begin()) return true;
   --block;
   if (address >= block->second || bytes <= block->second - address) return true;
-  machine.stop("a copy that is longer than its memory");
+  machine.ask_too_much("a copy that is longer than its memory");
   return false;
 }
 

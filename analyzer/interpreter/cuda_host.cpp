@@ -78,7 +78,7 @@ bool Cuda::property(Machine& machine, std::string_view name, const Arguments& ar
   };
   const bool hip = name.starts_with("hip");
   const std::string_view rest = name.substr(hip ? 3 : name.starts_with("cuda") ? 4 : 2);
-  if (rest == "GetDeviceCount") return out(0, 2, 4);
+  if (rest == "GetDeviceCount") return out(0, kDevices, 4);
   if (rest == "GetDevice") return out(0, device_, 4);
   if (rest == "DeviceGetStreamPriorityRange") return out(0, 0, 4) && out(1, static_cast<Word>(-5), 4);
   if (rest == "MemGetInfo") return out(0, Word{64} << 30U, 8) && out(1, Word{80} << 30U, 8);

@@ -42,16 +42,18 @@ void guarded(Followed& result, const Work& work) {
 /// Which conflicts a made-up caller shows to be those of any caller.
 class Judgement {
  public:
-  Judgement(const Caller& caller, const llvm::Function& function, const Cuda& cuda, const FollowOptions& options)
+  Judgement(const Caller& caller, const llvm::Function& function, const Cuda& cuda, Symbols& symbols,
+            const FollowOptions& options)
       : caller_(caller),
         function_(function),
         cuda_(cuda),
-        closed_(is_among(options.closed) && !gives_objects()),
-        exposing_(is_among(options.exposing)) {}
+        closed_((is_among(options.closed) || caller.users == Caller::Users::Objects) && !gives_objects(symbols)),
+        exposing_(is_among(options.exposing)),
+        several_(caller.users == Caller::Users::Streams) {}
 
-  [[nodiscard]] bool is_closed() const { return closed_; }
-  /// A method waits, or asks: its class is not closed.
-  void somebody_waits() { closed_ = false; }
+  [[nodiscard]] bool depends_on_waits() const { return closed_ || several_; }
+  /// A method waits, or asks: others may wait between two calls.
+  void somebody_waits() { closed_ = several_ = false; }
   [[nodiscard]] bool waited() const {
     return std::ranges::any_of(cuda_.waits(), [&](ordering::SiteId site) {
       const auto at = line(site);
@@ -67,11 +69,23 @@ class Judgement {
     const auto by_host = [](const ordering::Access& access) { return access.source == ordering::AccessSource::Host; };
     if ((by_host(hazard.earlier) || by_host(hazard.later)) && cuda_.given_as(hazard.allocation.range.begin))
       return false;
-    // The caller's streams may be one, and that of an object that shows it.
+    // The caller's streams may be one, and that of an object that shows it. Those of one array are not.
     const bool by_caller = is_anybodys(hazard.earlier) || is_anybodys(hazard.later);
-    if (by_caller && (exposing_ || (is_anybodys(hazard.earlier) && is_anybodys(hazard.later)))) return false;
+    const bool several = hazard.earlier.on_stream && hazard.later.on_stream &&
+                         cuda_.are_several(hazard.earlier.stream, hazard.later.stream);
+    if (by_caller && !several && (exposing_ || (is_anybodys(hazard.earlier) && is_anybodys(hazard.later)))) return false;
     if (*earlier == *later) return true;
-    return closed_ && of_object(*earlier) && of_object(*later) && is_own(hazard.earlier) && is_own(hazard.later);
+    if (!of_object(*earlier) || !of_object(*later)) return false;
+    if (several) return several_ && !cuda_.given_as(hazard.allocation.range.begin);
+    return closed_ && is_own(hazard.earlier) && is_own(hazard.later);
+  }
+
+  /// A call that throws has been asked for what it does not do: what it did shows nothing.
+  [[nodiscard]] bool threw(const Follower::Sides& sides) const {
+    return std::ranges::any_of(cuda_.threw(), [&](ordering::SiteId site) {
+      const auto at = line(site);
+      return at == line(sides.earlier) || at == line(sides.later);
+    });
   }
 
  private:
@@ -95,9 +109,10 @@ class Judgement {
   }
 
   /// What a method returns may wait: a ticket, a future.
-  [[nodiscard]] bool gives_objects() const {
-    return std::ranges::any_of(caller_.record->methods(), [](const clang::CXXMethodDecl* method) {
+  [[nodiscard]] bool gives_objects(Symbols& symbols) const {
+    return caller_.record != nullptr && std::ranges::any_of(caller_.record->methods(), [&](const clang::CXXMethodDecl* method) {
       clang::QualType type = method->getReturnType().getNonReferenceType();
+      if (symbols.kind(type) == ir::TypeKind::Stream) return false;  // exposing_
       while (type->isPointerType()) type = type->getPointeeType();
       return method->getAccess() == clang::AS_public && type->isRecordType() && !method->isOverloadedOperator();
     });
@@ -113,13 +128,32 @@ class Judgement {
   const llvm::Function& function_;
   const Cuda& cuda_;
   bool closed_, exposing_;
+  bool several_;  ///< what it calls serves several streams
+};
+
+struct Conflict {
+  Hazard hazard;
+  bool of_array = false;  ///< Follower::Sides
 };
 
 /// What one caller showed.
 struct Shown {
-  std::vector<Hazard> hazards;
-  bool gave_up = false;  ///< the program itself ended it: its arguments do not suit
+  std::vector<Conflict> conflicts;
+  bool gave_up = false;   ///< the program itself ended it, or threw
+  bool too_much = false;  ///< it asked for more steps or threads than there are
 };
+
+std::string way_of(const Caller& caller) {
+  const std::string name = caller.record == nullptr ? "" : "'" + caller.record->getNameAsString() + "'";
+  const std::string shows = " (--dump-ir shows how); that was followed to here";
+  if (caller.record == nullptr)
+    return "a call with arguments that were made up (--dump-ir shows them) was followed to here";
+  if (caller.users == Caller::Users::Objects)
+    return "two objects of " + name + " that share another one were made, and their public methods were called in turns" +
+           shows;
+  return "an object of " + name + " was made, and its public methods were called, each several times, in the order in " +
+         "which they stand" + (caller.users == Caller::Users::Streams ? ", each time with another stream" : "") + shows;
+}
 
 /// Follows one caller, and again with more of its memory in the host's, until it is right about that.
 Shown follow_caller(const Caller& caller, const llvm::Function& function, Symbols& symbols, const HostModule& host,
@@ -133,14 +167,10 @@ Shown follow_caller(const Caller& caller, const llvm::Function& function, Symbol
     Follower follower(symbols, host, options, followed);
     follower.cuda().keep_in_host(of_host);
     follower.torch().make_up(guesses);
-    Judgement judgement(caller, function, follower.cuda(), options);
+    Judgement judgement(caller, function, follower.cuda(), symbols, options);
     if (waits) judgement.somebody_waits();
     follower.counts = [&](const ordering::Hazard& hazard) { return judgement.counts(hazard); };
-    follower.way = caller.record != nullptr
-                       ? "an object of '" + caller.record->getNameAsString() +
-                             "' was made, and its public methods were called, each several times, in the order "
-                             "in which they stand (--dump-ir shows how); that was followed to here"
-                       : "a call with arguments that were made up (--dump-ir shows them) was followed to here";
+    follower.way = way_of(caller);
     Machine machine(*host.module(), follower, most_steps);
     machine.run(function);
     if (machine.fault() != 0) follower.torch().blame(machine.fault());
@@ -151,14 +181,20 @@ Shown follow_caller(const Caller& caller, const llvm::Function& function, Symbol
     }
     follower.end(machine);
     result.steps += machine.steps();
-    if (!waits && judgement.is_closed() && judgement.waited()) {
+    if (!waits && judgement.depends_on_waits() && judgement.waited()) {
       waits = true;
       continue;
     }
     for (const std::string& name : followed.unknown)
       if (std::ranges::find(result.unknown, name) == result.unknown.end()) result.unknown.push_back(name);
     result.callers.push_back({caller.text, machine.stopped()});
-    return {std::move(followed.hazards), machine.gave_up()};
+    Shown shown{.conflicts = {},
+                .gave_up = machine.gave_up() || !follower.cuda().threw().empty(),
+                .too_much = machine.asked_too_much()};
+    for (std::size_t i = 0; i < followed.hazards.size(); ++i)
+      if (const Follower::Sides& sides = follower.sides()[i]; !judgement.threw(sides))
+        shown.conflicts.push_back({std::move(followed.hazards[i]), sides.of_array});
+    return shown;
   }
   result.callers.push_back({caller.text, "no end: which memory is the host's was not found out"});
   return {};
@@ -166,31 +202,55 @@ Shown follow_caller(const Caller& caller, const llvm::Function& function, Symbol
 
 auto place(const Where& where) { return std::tie(where.site.file, where.site.line, where.site.column); }
 
-/// Those of both: what depends on a flag that was made up is nothing.
-std::vector<Hazard> common(std::vector<Hazard> a, const std::vector<Hazard>& b) {
-  std::erase_if(a, [&](const Hazard& mine) {
-    return std::ranges::none_of(b, [&](const Hazard& other) {
-      return mine.check == other.check && place(mine.later.where) == place(other.later.where) &&
-             place(mine.earlier->where) == place(other.earlier->where);
-    });
-  });
-  return a;
+/// The same, on one side at least: flags choose between ways to do a thing.
+bool are_alike(const Hazard& a, const Hazard& b) {
+  if (a.check != b.check || a.earlier.has_value() != b.earlier.has_value()) return false;
+  return place(a.later.where) == place(b.later.where) ||
+         (a.earlier && place(a.earlier->where) == place(b.earlier->where));
+}
+
+bool is_among(const std::vector<Conflict>& conflicts, const Conflict& wanted) {
+  return std::ranges::any_of(conflicts, [&](const Conflict& each) { return are_alike(each.hazard, wanted.hazard); });
 }
 
 /// Callers of one group.
 struct Variants {
-  std::vector<Hazard> hazards;  ///< what all of them show
+  std::vector<Conflict> conflicts;  ///< what all of them show: what depends on a flag that was made up is nothing
   bool any = false;
-  bool ended = false;  ///< one of them, by no fault of its arguments
+  bool ended = false;  ///< one of them ended, by no fault of its arguments
+  std::size_t of = 0;  ///< as of its callers
+  bool alike = true;
 
   /// One that gave up before it showed anything has no say.
   void add(Shown shown) {
-    ended |= !shown.gave_up;
-    if (shown.gave_up && shown.hazards.empty()) return;
-    hazards = any ? common(std::move(hazards), shown.hazards) : std::move(shown.hazards);
+    ended |= !shown.gave_up && !shown.too_much;
+    if (shown.gave_up && shown.conflicts.empty()) return;
+    if (any)
+      std::erase_if(conflicts, [&](const Conflict& mine) { return !is_among(shown.conflicts, mine); });
+    else
+      conflicts = std::move(shown.conflicts);
     any = true;
   }
 };
+
+/// What all groups show. A conflict of streams out of one array may be one of indices that the caller gives: it counts
+/// where those are alike and where they differ.
+std::vector<Hazard> found_in(const std::map<std::size_t, Variants>& groups) {
+  const auto shows = [&](const Variants& group, const Conflict& conflict) {
+    bool any = false;
+    for (const auto& [number, other] : groups) {
+      if (other.of != group.of || other.alike == group.alike || !other.any) continue;
+      if (is_among(other.conflicts, conflict)) return true;
+      any = true;
+    }
+    return !any;
+  };
+  std::vector<Hazard> result;
+  for (const auto& [number, group] : groups)
+    for (const Conflict& conflict : group.conflicts)
+      if (!conflict.of_array || shows(group, conflict)) result.push_back(conflict.hazard);
+  return result;
+}
 
 }  // namespace
 
@@ -278,8 +338,8 @@ Followed follow_callers(clang::ASTContext& context, const Models& models, clang:
       }
     }
     std::erase_if(made, [&](const Caller& caller) { return incomplete.contains(caller.group); });
+    result.there = !written.empty();
     if (made.empty()) return;
-    result.there = true;
     const HostModule host(context);
     if (host.module() == nullptr) return;
     std::map<std::size_t, Variants> groups;
@@ -295,10 +355,13 @@ Followed follow_callers(clang::ASTContext& context, const Models& models, clang:
       if (caller.in_place && (before == groups.end() || before->second.ended)) continue;
       const llvm::Function* entry = host.module()->getFunction(caller.name);
       if (entry == nullptr || entry->isDeclaration()) continue;
-      groups[caller.group].add(follow_caller(caller, *entry, symbols, host, options, most_of_caller, result));
+      Variants& group = groups[caller.group];
+      group.of = caller.of;
+      group.alike = caller.alike;
+      group.add(follow_caller(caller, *entry, symbols, host, options, most_of_caller, result));
       last = caller.group;
     }
-    for (auto& [number, group] : groups) std::ranges::move(group.hazards, std::back_inserter(result.hazards));
+    result.hazards = found_in(groups);
   });
   diagnostics.setSuppressAllDiagnostics(suppressed);  // after a crash of the parser
   return result;

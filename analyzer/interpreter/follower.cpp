@@ -28,7 +28,9 @@ Follower::Follower(Symbols& symbols, const HostModule& host, const FollowOptions
       host_(host),
       followed_(followed),
       cuda_(symbols, host, *this, options.per_thread_default_stream),
-      torch_(symbols, host, cuda_) {}
+      torch_(symbols, host, cuda_) {
+  cuda_.on_failing_record = [this](const FailingRecord& record) { failing_record(record); };
+}
 
 Outcome Follower::call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result) {
   machine_ = &machine;
@@ -314,16 +316,42 @@ void Follower::hazard(const ordering::Hazard& reported) {
     made.edge.reset();
   }
   if (made.later.where.site.line == 0 || made.earlier->where.site.line == 0) return;
-  if (!told_
-           .emplace(made.check, made.later.where.site.file, made.later.where.site.line, made.earlier->where.site.file,
-                    made.earlier->where.site.line)
-           .second)
-    return;
+  const bool both = found.earlier.on_stream && found.later.on_stream;
+  add(std::move(made), {.earlier = found.earlier.site,
+                        .later = found.later.site,
+                        .of_array = both && cuda_.are_several(found.earlier.stream, found.later.stream)});
+}
+
+void Follower::failing_record(const FailingRecord& record) {
+  Hazard made;
+  made.check = Check::EventWaitWithoutRecord;
+  made.which = CheckCase::FailingRecord;
+  made.level = Level::Likely;
+  made.cause = Cause::NeverRecorded;
+  made.later.where = where(record.site);
+  made.later.what = cuda_.name(record.site);
+  made.later.stream = stream(record.stream);
+  const auto event = cuda_.made(record.event);
+  if (!event || made.later.where.site.line == 0) return;
+  made.event.origin = where(*event);
+  made.event.name = first_argument(*made.event.origin);
+  made.detail = "the event is created on device " + std::to_string(record.event_device) + ", the stream on device " +
+                std::to_string(record.stream_device);
+  if (const auto created = cuda_.made(record.stream)) made.evidence.push_back({"the stream is created here", where(*created)});
+  add(std::move(made), {.earlier = record.site, .later = record.site});
+}
+
+/// Unless these lines have it already.
+void Follower::add(Hazard made, const Sides& sides) {
+  const Where& at = made.later.where;
+  const ir::Site& before = made.earlier ? made.earlier->where.site : at.site;
+  if (!told_.emplace(made.check, at.site.file, at.site.line, before.file, before.line).second) return;
   made.function = made.later.where.site.function;
   made.evidence.push_back(
       {way + ", with zeros for what the GPU computes" + (machine_->cut() ? "; a long loop was cut short" : ""),
        made.later.where});
   followed_.hazards.push_back(std::move(made));
+  sides_.push_back(sides);
 }
 
 }  // namespace streamsan::analyzer::interpreter

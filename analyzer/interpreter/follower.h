@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 #include <tuple>
-#include <utility>
+#include <vector>
 
 #include "analyzer/interpreter/cuda.h"
 #include "analyzer/interpreter/follow.h"
@@ -49,6 +49,12 @@ class Follower : public World, public ordering::HazardSink {
 
   /// Does a conflict count? Asked before it is worded; without it, all do.
   std::function<bool(const ordering::Hazard&)> counts;
+  struct Sides {
+    ordering::SiteId earlier{}, later{};
+    bool of_array = false;  ///< in streams that are elements of one array of the caller's
+  };
+  /// Of each finding, in their order.
+  [[nodiscard]] const std::vector<Sides>& sides() const { return sides_; }
   /// What a finding says of the way to it: "main() was followed to here".
   std::string way = "main() was followed to here";
 
@@ -71,6 +77,10 @@ class Follower : public World, public ordering::HazardSink {
   Torch torch_;
   Library library_;
   const Machine* machine_ = nullptr;
+  void failing_record(const FailingRecord& record);
+  void add(Hazard made, const Sides& sides);
+
+  std::vector<Sides> sides_;
   std::set<const llvm::Function*> harmless_;  ///< of those that are not known
   std::set<std::tuple<ordering::HazardKind, Place, Place>> seen_;
   std::set<std::tuple<Check, std::string, unsigned, std::string, unsigned>> told_;

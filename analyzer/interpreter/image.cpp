@@ -132,4 +132,13 @@ const std::string* Image::outside_type(Word address) const {
   return found == outside_types_.end() ? nullptr : &found->second;
 }
 
+Word Image::outside_type(const std::string& name) {
+  for (const auto& [address, known] : outside_types_)
+    if (known == name) return address;
+  constexpr std::size_t kSize = 64;
+  Byte* const place = memory_.heap(kSize);
+  if (place != nullptr) outside_types_[reinterpret_cast<Word>(place)] = name;
+  return reinterpret_cast<Word>(place);
+}
+
 }  // namespace streamsan::analyzer::interpreter

@@ -39,6 +39,8 @@ class Image {
   [[nodiscard]] const llvm::Function* function_at(Word address) const;
   /// The symbol of a type_info of another file; nullptr: it is none.
   [[nodiscard]] const std::string* outside_type(Word address) const;
+  /// The type_info of that name, of which only the name is known. 0: there is no memory.
+  Word outside_type(const std::string& name);
 
  private:
   void write_constant(const llvm::Constant& value, Byte* to);

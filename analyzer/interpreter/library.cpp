@@ -159,9 +159,19 @@ Outcome Library::end_catch(Machine& machine, const Arguments&, Byte*) {
   return Outcome::Done;
 }
 /// std::__throw_out_of_range() and the like.
-Outcome Library::throws(Machine& machine, const Arguments&, Byte*) {
-  machine.stop("an exception of the C++ library");
-  return Outcome::Stop;
+Outcome Library::throws(Machine& machine, std::string_view name) {
+  constexpr Word kSize = 64;
+  // _ZSt20__throw_out_of_rangePKc
+  name.remove_prefix(std::strlen("_ZSt"));
+  std::size_t length = 0;
+  for (; !name.empty() && name[0] >= '0' && name[0] <= '9'; name.remove_prefix(1)) length = length * 10 + (name[0] - '0');
+  std::string_view thrown = name.substr(0, length);
+  thrown.remove_prefix(std::min(thrown.size(), std::strlen("__throw_")));
+  if (thrown.ends_with("_fmt")) thrown.remove_suffix(std::strlen("_fmt"));
+  const Word object = reinterpret_cast<Word>(machine.memory().heap(kSize));
+  const Word type = machine.image().outside_type("_ZTISt" + std::to_string(thrown.size()) + std::string(thrown));
+  machine.throw_now(object, type);
+  return Outcome::Done;
 }
 Outcome Library::clock(Machine&, const Arguments&, Byte* result) {
   give(result, time_ += 1000);
@@ -376,7 +386,7 @@ Outcome Library::call(Machine& machine, const llvm::Function& function, const Ar
   if (mathematics(function, arguments, result)) return Outcome::Done;
   if (const Outcome outcome = call_text(machine, name, arguments, result); outcome != Outcome::Unknown) return outcome;
   if (name.starts_with("_ZSt") && name.find("__throw_") != std::string_view::npos)
-    return throws(machine, arguments, result);
+    return throws(machine, name);
   // A stream of the C++ library, for the next <<.
   if (name.starts_with("_ZStls") || name.starts_with("_ZNSolsE") || name.starts_with("_ZNSo"))
     return first(machine, arguments, result);

@@ -56,7 +56,7 @@ class Library {
   Outcome throw_again(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome begin_catch(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome end_catch(Machine& machine, const Arguments& arguments, Byte* result);
-  Outcome throws(Machine& machine, const Arguments& arguments, Byte* result);
+  Outcome throws(Machine& machine, std::string_view name);
   Outcome clock(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome print_into(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome print_text(Machine& machine, const Arguments& arguments, Byte* result);

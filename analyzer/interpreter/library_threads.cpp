@@ -79,7 +79,7 @@ Outcome Library::start_thread(Machine& machine, const Arguments& arguments, Byte
   const Word given[] = {state};
   const std::size_t thread = machine.start_thread(run, given);
   if (thread == 0) {
-    machine.stop("too many threads");
+    machine.ask_too_much("too many threads");
     return Outcome::Stop;
   }
   store_word(object, thread);

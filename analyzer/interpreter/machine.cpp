@@ -8,7 +8,9 @@
 #include "analyzer/interpreter/machine.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <string_view>
 
 #include "analyzer/interpreter/decode.h"
 #include "analyzer/interpreter/values.h"
@@ -214,6 +216,7 @@ std::size_t Machine::start_thread(Word function, std::span<const Word> arguments
   auto& fresh = threads_.emplace_back(std::make_unique<Thread>());
   fresh->number = threads_.size() - 1;
   fresh->top = memory_.stack(fresh->number) + 64;
+  fresh->started_at = thread_->number == 0 ? thread_->frames.front().at : thread_->started_at;
   Thread* const before = thread_;
   thread_ = fresh.get();
   const bool entered = call_next(function, arguments);
@@ -247,7 +250,7 @@ void Machine::run(const llvm::Function& function) {
       const std::size_t before = thread_->frames.size();
       step();
       if (!yielded_ && (thread_->frames.size() != before)) idle = 0;
-      if (steps_ > most_steps_) return stop("too many steps");
+      if (steps_ > most_steps_) return ask_too_much("too many steps");
     }
   };
   if (const llvm::GlobalVariable* list = module_.getNamedGlobal("llvm.global_ctors");
@@ -336,13 +339,29 @@ int Machine::selector(Word type) {
   return selectors_.try_emplace(type, static_cast<int>(selectors_.size()) + 1).first->second;
 }
 
+namespace {
+
+/// Of the C++ library, by the names of their type_infos.
+bool is_base_of(std::string_view base, std::string_view thrown) {
+  static constexpr std::array<std::string_view, 4> kLogic = {"_ZTISt12out_of_range", "_ZTISt12length_error",
+                                                             "_ZTISt16invalid_argument", "_ZTISt12domain_error"};
+  static constexpr std::array<std::string_view, 4> kRuntime = {"_ZTISt12system_error", "_ZTISt11range_error",
+                                                               "_ZTISt14overflow_error", "_ZTISt15underflow_error"};
+  if (base == thrown) return true;
+  if (base == "_ZTISt9exception") return thrown.starts_with("_ZTISt");
+  if (base == "_ZTISt11logic_error") return std::ranges::find(kLogic, thrown) != kLogic.end();
+  return base == "_ZTISt13runtime_error" && std::ranges::find(kRuntime, thrown) != kRuntime.end();
+}
+
+}  // namespace
+
 bool Machine::catches(Word thrown, Word wanted) {
   if (wanted == 0 || thrown == wanted) return true;
   const std::string* const name = image_.outside_type(wanted);
   for (int depth = 0; depth < 8 && thrown != 0; ++depth) {
     if (thrown == wanted) return true;
     if (const std::string* const outside = image_.outside_type(thrown))
-      return name != nullptr && *name == "_ZTISt9exception" && outside->starts_with("_ZTISt");
+      return name != nullptr && is_base_of(*name, *outside);
     // A class with one base: its type has that of the base behind the name.
     if (!memory_.contains(thrown, 24)) return false;
     std::memcpy(&thrown, reinterpret_cast<const Byte*>(thrown) + 16, sizeof thrown);

@@ -50,6 +50,7 @@ struct Thread {
   Byte* top = nullptr;  ///< of its stack
   std::vector<Word> caught;
   Word thrown = 0;
+  const llvm::Instruction* started_at = nullptr;  ///< where the first thread was then, in its outermost function
 };
 
 /// The arguments of a call to a function without a body.
@@ -130,6 +131,12 @@ class Machine {
   std::size_t start_thread(Word function, std::span<const Word> arguments);
   [[nodiscard]] bool has_ended(std::size_t thread) const;
 
+  /// It asked for more steps, threads or memory than there are for it.
+  [[nodiscard]] bool asked_too_much() const { return asked_too_much_; }
+  void ask_too_much(std::string why) {
+    asked_too_much_ = true;
+    stop(std::move(why));
+  }
   void give_up(std::string why) {
     gave_up_ = true;
     stop(std::move(why));
@@ -181,6 +188,7 @@ class Machine {
   Word watched_size_ = 0;
   std::string stopped_;
   bool gave_up_ = false;
+  bool asked_too_much_ = false;
   Word fault_ = 0;
   int result_ = 0;
   std::vector<std::unique_ptr<Thread>> threads_;

@@ -126,9 +126,17 @@ bool has_stream_operations(const ir::Function& function) {
 /// Is there anything that could run beside something else: a stream of the program's, or a copy that is not waited for?
 bool has_lanes(const ir::Program& program) {
   for (const auto& [usr, function] : program.functions) {
+    const auto is_one_of_many = [&function](const ir::Place& place) {
+      if (place.type != ir::TypeKind::Stream) return false;
+      const ir::Place* at = &place;
+      for (; at->kind != ir::Place::Kind::Index; at = &function[at->base])
+        if (at->base == ir::kNoPlace) return false;
+      return true;
+    };
+    if (std::ranges::any_of(function.places, is_one_of_many)) return true;
     for (const ir::Block& block : function.blocks) {
       for (const ir::Op& op : block.ops) {
-        if (op.kind == ir::OpKind::CreateStream) return true;
+        if (op.kind == ir::OpKind::CreateStream || op.kind == ir::OpKind::Wait) return true;
         if (op.kind != ir::OpKind::Enqueue) continue;
         if ((op.work == ir::Work::Copy && op.form == ir::Form::Asynchronous) || op.transfers) return true;
       }

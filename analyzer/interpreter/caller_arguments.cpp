@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Types become variables with values in them, line by line. Those of classes are in caller_classes.cpp.
+#include "analyzer/interpreter/caller_arguments.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "analyzer/interpreter/caller_elements.h"
+#include "analyzer/interpreter/caller_numbers.h"
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/QualTypeNames.h"
+
+namespace streamsan::analyzer {
+
+using clang::QualType;
+
+namespace {
+
+/// There are two. What comes round after an even number of them is not always on the same one.
+constexpr const char* kDevice = " % 3 % 2";
+
+}  // namespace
+
+void CallerArguments::line(const std::string& text, Caller::Line what) {
+  caller_.text += text + "\n";
+  caller_.lines.push_back(what);
+}
+
+std::string CallerArguments::spelled(QualType type) const {
+  clang::PrintingPolicy policy = context_.getPrintingPolicy();
+  policy.SuppressUnwrittenScope = true;
+  policy.SuppressTagKeyword = true;
+  return clang::TypeName::getFullyQualifiedName(type.getCanonicalType(), context_, policy, true);
+}
+
+std::optional<std::string> CallerArguments::given(const clang::FunctionDecl& function, bool again) {
+  streams_ = which_ = 0;
+  if (!again) objects_.clear();
+  lent_.clear();
+  alone_ = std::ranges::any_of(function.parameters(), [&](const clang::ParmVarDecl* parameter) {
+    const QualType type = parameter->getType();
+    return type->isPointerType() && symbols_.kind(type) == ir::TypeKind::Pointer && is_object(type);
+  });
+  return function.isVariadic() ? std::nullopt : list_of(function, 0);
+}
+
+/// A variable for each parameter: "a1, static_cast<T&&>(a2)".
+std::optional<std::string> CallerArguments::list_of(const clang::FunctionDecl& function, int depth) {
+  std::string list;
+  const bool bytes = std::ranges::any_of(function.parameters(), [](const clang::ParmVarDecl* parameter) {
+    return counts_bytes(parameter->getName());
+  });
+  for (const clang::ParmVarDecl* parameter : function.parameters()) {
+    filled_ = parameter;
+    bytes_ = bytes;
+    const QualType type = parameter->getType();
+    const QualType of = type.getNonReferenceType().getUnqualifiedType();
+    const auto name =
+        type->isReferenceType() ? shared(of, parameter->getName(), depth) : variable(of, parameter->getName(), depth);
+    if (!name) return std::nullopt;
+    if (depth == 0) lend(type, *name);
+    if (!list.empty()) list += ", ";
+    list += type->isLValueReferenceType() ? *name : "static_cast<" + spelled(of) + "&&>(" + *name + ")";
+  }
+  return list;
+}
+
+void CallerArguments::lend(QualType type, const std::string& name) {
+  if (!type->isReferenceType() && !type->isPointerType()) return;
+  const clang::CXXRecordDecl* record = type->getPointeeType()->getAsCXXRecordDecl();
+  if (record == nullptr || !record->hasDefinition() || symbols_.in_system_header(*record)) return;
+  if (type->isPointerType() && !is_object(type)) return;
+  const std::pair<const clang::CXXRecordDecl*, std::string> lent(record->getDefinition(),
+                                                                 type->isPointerType() ? "(*" + name + ")" : name);
+  if (std::ranges::find(lent_, lent) == lent_.end()) lent_.push_back(lent);
+}
+
+std::string CallerArguments::made(QualType type, const std::string& value) {
+  const std::string name = fresh();
+  line(spelled(type) + " " + name + " = (" + spelled(type) + ")" + value + ";");
+  return name;
+}
+
+/// `value`: "{}", "(a1, a2)". What is made for one element of many lives as long as that does.
+void CallerArguments::declare(const std::string& spelling, const std::string& name, const std::string& value) {
+  if (element_.empty() && !kept_)
+    line(spelling + " " + name + value + ";");
+  else
+    line(spelling + "& " + name + " = *new " + spelling + value + ";");
+}
+
+/// A variable of the type with a value in it: its name. nullopt: none can be made.
+std::optional<std::string> CallerArguments::variable(QualType type, llvm::StringRef called, int depth) {
+  constexpr int kDeepest = 4;
+  if (depth > kDeepest) return std::nullopt;
+  if (context_.getAsConstantArrayType(type) != nullptr) return array(type, called, depth);
+  type = type.getCanonicalType().getUnqualifiedType();
+  if (type->isPointerType()) return pointer(type, called, depth);
+  if (type->isBooleanType()) return made(type, way_.flags ? "true" : "false");
+  if (type->isEnumeralType()) return made(type, is_named(type, "ScalarType") ? "6" : "0");  // float
+  if (type->isIntegerType()) return made(type, number(called, depth));
+  if (type->isRealFloatingType()) return made(type, "1");
+  const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
+  if (record == nullptr || !record->hasDefinition()) return std::nullopt;
+  return object(type, *record->getDefinition(), called, depth);
+}
+
+/// As variable(); what refers to one class of the program's refers to one object.
+std::optional<std::string> CallerArguments::shared(QualType type, llvm::StringRef called, int depth) {
+  const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
+  if (!way_.one || record == nullptr || symbols_.in_system_header(*record)) return variable(type, called, depth);
+  const auto known = objects_.find(record->getCanonicalDecl());
+  if (known != objects_.end()) return known->second;
+  const auto one = variable(type, called, depth);
+  if (one) objects_[record->getCanonicalDecl()] = *one;
+  return one;
+}
+
+std::string CallerArguments::number(llvm::StringRef called, int depth, Meaning otherwise) {
+  // The numbers that an object is made with say how much it has room for, those of a plain struct how much there is.
+  const bool makes_room = depth > 0 && llvm::isa_and_nonnull<clang::ParmVarDecl>(filled_);
+  const Meaning meaning = meaning_of(called, otherwise);
+  if (meaning == Meaning::Pitch) return "4096";
+  if (meaning == Meaning::HowMuch) {
+    if (alone_ && depth == 0) return "1";
+    if (fixed_ || (depth > 0 && way_.own == Way::Size::Smaller)) return "16";
+    if (!makes_room || way_.own != Way::Size::Larger) return how_many();
+    return counts_bytes(called) ? "65536" : bytes_ ? how_many() : "4096";
+  }
+  if (way_.alike || (meaning == Meaning::Device && element_.empty())) return "0";
+  const std::string which = element_.empty() ? std::to_string(which_++) : element_;
+  if (meaning == Meaning::Device) return which + kDevice;
+  return meaning == Meaning::Where ? "(" + which + " * " + how_many() + ")" : which;
+}
+
+/// One of the caller's. Those of the elements of one array are different ones: that is what several are for.
+std::string CallerArguments::stream(int depth) {
+  constexpr int kMostOfUser = 8;
+  if (way_.users == Caller::Users::Streams && element_.empty())
+    return std::string(kGivenStreamOf) + "(0, " + std::to_string(user_ * kMostOfUser + streams_++) + ")";
+  if (!element_.empty()) return std::string(kGivenStreamOf) + "(" + std::to_string(collection_) + ", " + element_ + ")";
+  return std::string(kGivenStream) + "(" + std::to_string(depth == 0 || !way_.one ? streams_++ : 0) + ")";
+}
+
+std::optional<std::string> CallerArguments::pointer(QualType type, llvm::StringRef called, int depth) {
+  const QualType pointee = type->getPointeeType();
+  switch (symbols_.kind(type)) {
+    case ir::TypeKind::Stream:
+      return made(type, stream(depth));
+    case ir::TypeKind::Event:
+      return made(type, std::string(kGivenEvent) + "()");
+    default:
+      break;
+  }
+  if (pointee->isFunctionType()) return std::nullopt;
+  if (pointee.isConstQualified() && context_.hasSameUnqualifiedType(pointee, context_.CharTy))
+    return made(type, "\"text\"");
+  if (is_object(type)) {
+    const auto one = shared(pointee.getUnqualifiedType(), called, depth + 1);
+    return one ? std::optional(made(type, "&" + *one)) : std::nullopt;
+  }
+  if (pointee->isPointerType()) return pointers(type, called, depth);
+  return made(type, memory(pointee));
+}
+
+/// Of integers: if the host reads them, where things are not alike each says which.
+std::string CallerArguments::memory(QualType of) {
+  const bool counted = !way_.alike && of->isIntegerType() && !of->isBooleanType();
+  const std::size_t as = given_as_.try_emplace(filled_, given_as_.size()).first->second;
+  return std::string(kGivenMemory) + "(1UL << 20, " + (counted ? "sizeof(" + spelled(of) + ")" : "0") + ", " +
+         std::to_string(as) + ")";
+}
+
+/// An array of as many as numbers say.
+std::optional<std::string> CallerArguments::pointers(QualType type, llvm::StringRef called, int depth) {
+  const QualType element = type->getPointeeType().getUnqualifiedType();
+  const std::string name = fresh();
+  line(spelled(element) + " " + name + "[" + elements() + "];");
+  const bool whole = each(
+      elements(), [&](const std::string& one) { line(name + "[" + element_ + "] = " + one + ";"); }, element, called,
+      depth);
+  return whole ? std::optional(made(type, name)) : std::nullopt;
+}
+
+/// One of the program's own length.
+std::optional<std::string> CallerArguments::array(QualType type, llvm::StringRef called, int depth) {
+  const clang::ConstantArrayType* of = context_.getAsConstantArrayType(type);
+  const QualType element = of->getElementType().getUnqualifiedType();
+  const std::string name = fresh(), many = std::to_string(of->getZExtSize());
+  line(spelled(element) + " " + name + "[" + many + "]{};");
+  return fill_array(name, type, called, depth) ? std::optional(name) : std::nullopt;
+}
+
+bool CallerArguments::fill_array(const std::string& name, QualType type, llvm::StringRef called, int depth) {
+  const clang::ConstantArrayType* of = context_.getAsConstantArrayType(type);
+  const QualType element = of->getElementType().getUnqualifiedType();
+  if (element->isAnyCharacterType() || element->isBooleanType() || element->isRealFloatingType()) return true;
+  return each(
+      std::to_string(of->getZExtSize()),
+      [&](const std::string& one) {
+        line(name + "[" + element_ + "] = static_cast<" + spelled(element) + "&&>(" + one + ");");
+      },
+      element, called, depth);
+}
+
+/// Does it point to an object that is made, and not to bytes?
+bool CallerArguments::is_object(QualType pointer) {
+  const clang::CXXRecordDecl* record = pointer->getPointeeType()->getAsCXXRecordDecl();
+  if (record == nullptr || !record->hasDefinition()) return false;
+  const clang::CXXRecordDecl& defined = *record->getDefinition();
+  // Of a plain one, the bytes are all there is to it.
+  return !defined.isTriviallyCopyable() || std::ranges::any_of(defined.fields(), [](const clang::FieldDecl* field) {
+    return field->getType()->isPointerType() || field->getType()->isRecordType();
+  });
+}
+
+namespace {
+
+/// A class of the standard library that can be assigned: no mutex, no thread, no atomic.
+bool moves(const clang::CXXRecordDecl& record) {
+  static constexpr std::array<llvm::StringRef, 9> kMoving = {"vector",     "basic_string", "function",
+                                                             "unique_ptr", "shared_ptr",   "array",
+                                                             "deque",      "list",         "pair"};
+  return llvm::is_contained(kMoving, record.getName());
+}
+
+/// It says 0, or null: what is there is not known yet.
+bool says_nothing(const clang::FieldDecl& field) {
+  const clang::Expr* value = field.getInClassInitializer();
+  if (value == nullptr) return false;
+  value = value->IgnoreParenImpCasts();
+  if (const auto* list = llvm::dyn_cast<clang::InitListExpr>(value)) {
+    if (list->getNumInits() == 0) return true;
+    if (list->getNumInits() == 1) value = list->getInit(0)->IgnoreParenImpCasts();
+  }
+  if (const auto* number = llvm::dyn_cast<clang::IntegerLiteral>(value)) return number->getValue() == 0;
+  return llvm::isa<clang::ImplicitValueInitExpr, clang::CXXNullPtrLiteralExpr, clang::GNUNullExpr>(value);
+}
+
+}  // namespace
+
+/// Fields that say nothing of themselves.
+void CallerArguments::fill(const std::string& name, const clang::CXXRecordDecl& record, int depth) {
+  const auto is_number = [](QualType type) { return type->isIntegerType() && !type->isBooleanType() && !type->isEnumeralType(); };
+  const bool elsewhere =
+      !way_.alike && !element_.empty() && std::ranges::any_of(record.fields(), [&](const clang::FieldDecl* field) {
+        return is_number(field->getType()) && meaning_of(field->getName()) == Meaning::Device;
+      });
+  if (elsewhere) line(std::string(kOnDevice) + "(" + element_ + kDevice + ");");
+  for (const clang::FieldDecl* field : record.fields()) {
+    if (field->getAccess() != clang::AS_public && field->getAccess() != clang::AS_none) continue;
+    const QualType type = field->getType();
+    if (field->hasInClassInitializer() && !type->isPointerType() &&
+        !(is_number(type) && says_nothing(*field) && !counts_progress(field->getName())))
+      continue;
+    if (type.isConstQualified() || type->isReferenceType() || field->getName().empty()) continue;
+    filled_ = field;
+    const std::string at = name + "." + field->getNameAsString();
+    if (type->isArrayType()) {
+      if (context_.getAsConstantArrayType(type) != nullptr) fill_array(at, type, field->getName(), depth);
+      continue;
+    }
+    const clang::CXXRecordDecl* inside = type->getAsCXXRecordDecl();
+    if (inside != nullptr && inside->isInStdNamespace() && !moves(*inside)) continue;
+    const auto one = variable(type, field->getName(), depth + 1);
+    if (one) line(at + " = static_cast<" + spelled(type) + "&&>(" + *one + ");");
+  }
+  if (elsewhere) line(std::string(kOnDevice) + "(~0UL);");
+}
+
+}  // namespace streamsan::analyzer

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The arguments that a made-up caller gives. See callers.cpp.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/interpreter/caller_numbers.h"
+#include "analyzer/interpreter/caller_text.h"
+
+namespace clang {
+class ClassTemplateSpecializationDecl;
+class FunctionProtoType;
+}  // namespace clang
+
+namespace streamsan::analyzer {
+
+/// Writes lines of a caller: for each argument a variable of its type, with a value in it.
+class CallerArguments {
+ public:
+  CallerArguments(Symbols& symbols, const Way& way, const KnownOfFile& file, Caller& caller)
+      : symbols_(symbols), context_(symbols.context()), way_(way), file_(file), caller_(caller) {}
+
+  void line(const std::string& text, Caller::Line what = Caller::Line::Other);
+
+  /// The list of arguments for a call, after the lines that make them. nullopt: they cannot be made.
+  /// `again`: what was made for the call before is given once more where that refers to it.
+  std::optional<std::string> given(const clang::FunctionDecl& function, bool again = false);
+
+  /// Numbers are those of what an object is made with (Way::own), or of what its methods get.
+  void make_object(bool yes) { fixed_ = yes && way_.own == Way::Size::Smaller; }
+  /// Streams are those of so many users: the next call gets that of the next one.
+  void next_user() { ++user_; }
+
+  /// Objects of the program's classes that the last call got by reference, with the names of their variables.
+  [[nodiscard]] const std::vector<std::pair<const clang::CXXRecordDecl*, std::string>>& objects() const { return lent_; }
+  [[nodiscard]] std::string spelled(clang::QualType type) const;
+
+ private:
+  std::string fresh() { return "a" + std::to_string(++variables_); }
+  std::string made(clang::QualType type, const std::string& value);
+  void lend(clang::QualType type, const std::string& name);
+  void declare(const std::string& spelling, const std::string& name, const std::string& value);
+
+  std::optional<std::string> list_of(const clang::FunctionDecl& function, int depth);
+  std::optional<std::string> variable(clang::QualType type, llvm::StringRef called, int depth);
+  std::optional<std::string> shared(clang::QualType type, llvm::StringRef called, int depth);
+  std::string number(llvm::StringRef called, int depth, Meaning otherwise = Meaning::HowMuch);
+  std::optional<std::string> pointer(clang::QualType type, llvm::StringRef called, int depth);
+  std::string stream(int depth);
+  std::string memory(clang::QualType of);
+
+  /// A loop that makes `many` elements and calls use() for each.
+  template <typename Use>
+  bool each(const std::string& many, const Use& use, clang::QualType of, llvm::StringRef called, int depth);
+  std::optional<std::string> pointers(clang::QualType type, llvm::StringRef called, int depth);
+  std::optional<std::string> array(clang::QualType type, llvm::StringRef called, int depth);
+  std::optional<std::string> object(clang::QualType type, const clang::CXXRecordDecl& record, llvm::StringRef called,
+                                    int depth);
+  /// nullopt: it is as other classes are; empty: none can be made.
+  std::optional<std::string> of_standard(const clang::ClassTemplateSpecializationDecl& record, clang::QualType type,
+                                         llvm::StringRef called, int depth);
+  std::optional<std::string> of_torch(llvm::StringRef class_name, const std::string& spelling, const std::string& name,
+                                      clang::QualType of, int depth);
+  std::optional<std::string> sequence(const std::string& spelling, const std::string& name, clang::QualType of,
+                                      llvm::StringRef called, int depth);
+  [[nodiscard]] std::string callback(const clang::FunctionProtoType& signature) const;
+  void fill(const std::string& name, const clang::CXXRecordDecl& record, int depth);
+  bool fill_array(const std::string& name, clang::QualType type, llvm::StringRef called, int depth);
+  bool is_object(clang::QualType pointer);
+
+  [[nodiscard]] std::string how_many() const { return way_.own == Way::Size::Few ? "3" : "64"; }
+  [[nodiscard]] std::string elements() const { return way_.own == Way::Size::Few ? "8" : "64"; }
+
+  Symbols& symbols_;
+  clang::ASTContext& context_;
+  const Way way_;
+  const KnownOfFile& file_;
+  Caller& caller_;
+  bool fixed_ = false;  ///< numbers are small ones
+  bool bytes_ = false;  ///< what is made is given a number of bytes
+  int variables_ = 0;
+  bool alone_ = false;  ///< a pointer to one object is given: as many as numbers say
+  bool kept_ = false;   ///< objects live until the end of the caller
+  int streams_ = 0;
+  int collections_ = 0;  ///< arrays and containers that were made
+  int collection_ = 0;   ///< the one whose elements are made
+  int user_ = 0;
+  int which_ = 0;
+  std::string element_;                                         ///< in a loop that makes elements: its counter
+  std::map<const clang::CXXRecordDecl*, std::string> objects_;  ///< of the program's classes, in this call
+  std::vector<std::pair<const clang::CXXRecordDecl*, std::string>> lent_;
+  const clang::Decl* filled_ = nullptr;                         ///< the parameter or field that is given a value
+  std::map<const clang::Decl*, std::size_t> given_as_;          ///< those that are given memory, numbered
+};
+
+}  // namespace streamsan::analyzer

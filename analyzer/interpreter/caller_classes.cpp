@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Arguments that are objects of classes.
+#include <algorithm>
+#include <utility>
+
+#include "analyzer/interpreter/caller_arguments.h"
+#include "analyzer/interpreter/caller_elements.h"
+#include "analyzer/interpreter/torch_text.h"
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/DeclTemplate.h"
+
+namespace streamsan::analyzer {
+
+using clang::QualType;
+
+namespace {
+
+/// The type that a template was given there; null: none.
+QualType argument(const clang::ClassTemplateSpecializationDecl& record, unsigned at) {
+  if (record.getTemplateArgs().size() <= at) return {};
+  const clang::TemplateArgument& given = record.getTemplateArgs()[at];
+  return given.getKind() == clang::TemplateArgument::Type ? given.getAsType() : QualType();
+}
+
+}  // namespace
+
+std::optional<std::string> CallerArguments::object(QualType type, const clang::CXXRecordDecl& record,
+                                                   llvm::StringRef called, int depth) {
+  const auto* instance = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(&record);
+  const std::string spelling = spelled(type), class_name = record.getQualifiedNameAsString();
+  if (class_name.starts_with("at::") || class_name.starts_with("c10::")) {
+    const std::string name = fresh();
+    if (const auto known =
+            of_torch(class_name, spelling, name, instance != nullptr ? argument(*instance, 0) : QualType(), depth))
+      return known->empty() ? std::nullopt : known;
+  }
+  if (record.isInStdNamespace() && instance != nullptr)
+    if (const auto known = of_standard(*instance, type, called, depth)) return known->empty() ? std::nullopt : known;
+  if (record.isLambda() || record.isUnion()) return std::nullopt;
+  const bool of_system = symbols_.in_system_header(record);
+  if (record.isAbstract()) {
+    // Of several it is not known which.
+    const auto derives = [&](const clang::CXXRecordDecl* each) { return each->isDerivedFrom(&record); };
+    const auto found = std::ranges::find_if(file_.classes, derives);
+    if (found == file_.classes.end() || std::ranges::count_if(file_.classes, derives) > 1) return std::nullopt;
+    return object(context_.getCanonicalTagType(*found), **found, called, depth);
+  }
+  const std::string name = fresh();
+  if (record.isAggregate()) {
+    if (std::ranges::any_of(record.fields(), [](const auto* field) { return field->getType()->isReferenceType(); }))
+      return std::nullopt;
+    declare(spelling, name, "{}");
+    if (!of_system) fill(name, record, depth);
+    return name;
+  }
+  if (of_system && record.hasDefaultConstructor()) {
+    declare(spelling, name, "{}");
+    return name;
+  }
+  for (const clang::CXXConstructorDecl* constructor : record.ctors()) {
+    if (!is_public_constructor(*constructor)) continue;
+    const auto list = list_of(*constructor, depth + 1);
+    if (!list) continue;
+    declare(spelling, name, list->empty() ? "{}" : "(" + *list + ")");
+    return name;
+  }
+  if (record.hasDefaultConstructor() && !record.hasUserDeclaredConstructor()) {
+    declare(spelling, name, "{}");
+    return name;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> CallerArguments::of_standard(const clang::ClassTemplateSpecializationDecl& record,
+                                                        QualType type, llvm::StringRef called, int depth) {
+  const llvm::StringRef class_name = record.getName();
+  const QualType of = argument(record, 0);
+  if (of.isNull()) return std::nullopt;
+  const std::string spelling = spelled(type), name = fresh();
+  const auto or_none = [](bool made, const std::string& variable) { return made ? variable : std::string(); };
+  if (class_name == "vector" || class_name == "deque" || class_name == "list")
+    return sequence(spelling, name, of, called, depth).value_or("");
+  if (class_name == "array") {
+    line(spelling + " " + name + "{};");
+    const std::string many = std::to_string(record.getTemplateArgs()[1].getAsIntegral().getZExtValue());
+    return or_none(each(
+                       many,
+                       [&](const std::string& one) {
+                         line(name + "[" + element_ + "] = static_cast<" + spelled(of) + "&&>(" + one + ");");
+                       },
+                       of, called, depth),
+                   name);
+  }
+  if (class_name == "span") {
+    const QualType element = of.getUnqualifiedType();
+    const auto all = sequence("::std::vector<" + spelled(element) + ">", fresh(), element, called, depth);
+    if (all) line(spelling + " " + name + "(" + *all + ".data(), " + *all + ".size());");
+    return or_none(all.has_value(), name);
+  }
+  if (class_name == "unique_ptr" || class_name == "shared_ptr") {
+    if (!of->isRecordType()) return std::nullopt;
+    const bool before = std::exchange(kept_, true);
+    const auto one = variable(of, called, depth + 1);
+    kept_ = before;
+    if (one) line(spelling + " " + name + "(&" + *one + ");");
+    return or_none(one.has_value(), name);
+  }
+  if (class_name == "reference_wrapper") {
+    const auto one = shared(of.getUnqualifiedType(), called, depth + 1);
+    if (one) line(spelling + " " + name + "(" + *one + ");");
+    return or_none(one.has_value(), name);
+  }
+  if (class_name == "pair") {
+    const QualType other = argument(record, 1);
+    const auto first = variable(of, called, depth + 1);
+    const auto second = first && !other.isNull() ? variable(other, called, depth + 1) : std::nullopt;
+    if (second) line(spelling + " " + name + "(" + *first + ", " + *second + ");");
+    return or_none(second.has_value(), name);
+  }
+  if (class_name == "optional" && way_.flags && is_named(of, "Tensor")) {
+    const auto one = variable(of, called, depth + 1);
+    if (one) line(spelling + " " + name + "(" + *one + ");");
+    return or_none(one.has_value(), name);
+  }
+  if (class_name == "basic_string") {
+    line(spelling + " " + name + "(8, 'x');");
+    return name;
+  }
+  if (const auto* signature = of->getAs<clang::FunctionProtoType>(); signature != nullptr) {
+    line(spelling + " " + name + "(" + callback(*signature) + ");");
+    return name;
+  }
+  return std::nullopt;
+}
+
+/// Of PyTorch's classes (torch.cpp).
+std::optional<std::string> CallerArguments::of_torch(llvm::StringRef class_name, const std::string& spelling,
+                                                     const std::string& name, QualType of, int depth) {
+  if (class_name == "at::Tensor") {
+    line(spelling + " " + name + " = " + kGivenTensor + "();");
+  } else if (class_name == "c10::cuda::CUDAStream") {
+    line(spelling + " " + name + " = " + kGivenTorchStream + "(" + std::to_string(streams_++) + ");");
+  } else if (class_name == "c10::Device") {
+    line(spelling + " " + name + "(c10::DeviceType::CUDA, 0);");
+  } else if (class_name == "c10::Scalar") {
+    line(spelling + " " + name + "(1.0);");
+  } else if (class_name == "c10::TensorOptions") {
+    line(spelling + " " + name + "(c10::Device(c10::DeviceType::CUDA, 0));");
+  } else if (class_name == "c10::ArrayRef" && of->isIntegerType()) {
+    line("static const " + spelled(of.getUnqualifiedType()) + " list_" + name + "[2] = {64, 64};");
+    line(spelling + " " + name + "(list_" + name + ", 2);");
+  } else if (class_name == "c10::ArrayRef") {
+    const std::string element = spelled(of.getUnqualifiedType());
+    const auto list = sequence("std::vector<" + element + ">", "list_" + name, of.getUnqualifiedType(), "", depth);
+    if (!list) return "";
+    line(spelling + " " + name + "(" + *list + ".data(), " + *list + ".size());");
+  } else {
+    return std::nullopt;
+  }
+  return name;
+}
+
+/// A lambda, which writes what it is given pointers to.
+std::string CallerArguments::callback(const clang::FunctionProtoType& signature) const {
+  std::string list, body = std::string(kCalledBack) + "(); ";
+  for (const QualType parameter : signature.param_types()) {
+    const std::string own = "p" + std::to_string(list.size());
+    list += (list.empty() ? "" : ", ") + spelled(parameter) + " " + own;
+    const QualType pointee = parameter->isPointerType() ? parameter->getPointeeType() : QualType();
+    if (!pointee.isNull() && pointee->isArithmeticType() && !pointee.isConstQualified())
+      body += "*" + own + " = " + spelled(pointee) + "(); ";
+  }
+  const QualType back = signature.getReturnType();
+  return "[](" + list + ") -> " + spelled(back) + " { " + body + "return " +
+         (back->isVoidType() ? "" : spelled(back) + "()") + "; }";
+}
+
+namespace {
+
+/// Not so many of what is given to threads, or costs much to make.
+bool is_costly(QualType type) {
+  return is_named(type, "Tensor") || is_named(type, "pair") || is_named(type, "function");
+}
+
+}  // namespace
+
+std::optional<std::string> CallerArguments::sequence(const std::string& spelling, const std::string& name, QualType of,
+                                                     llvm::StringRef called, int depth) {
+  if (of->isBooleanType() || of->isRealFloatingType()) {
+    line(spelling + " " + name + "(" + elements() + ");");
+    return name;
+  }
+  line(spelling + " " + name + ";");
+  const bool whole = each(
+      is_costly(of) ? "8" : elements(),
+      [&](const std::string& one) { line(name + ".push_back(static_cast<" + spelled(of) + "&&>(" + one + "));"); }, of,
+      called, depth);
+  return whole ? std::optional(name) : std::nullopt;
+}
+
+}  // namespace streamsan::analyzer

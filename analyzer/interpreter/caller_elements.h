@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How a made-up caller makes the elements of arrays and containers. See callers.cpp.
+#pragma once
+
+#include <utility>
+
+#include "analyzer/interpreter/caller_arguments.h"
+#include "analyzer/interpreter/caller_numbers.h"
+#include "clang/AST/DeclCXX.h"
+
+namespace streamsan::analyzer {
+
+inline bool is_named(clang::QualType type, llvm::StringRef name) {
+  const clang::TagDecl* tag = type->getAsTagDecl();
+  return tag != nullptr && tag->getName() == name;
+}
+
+/// A loop of the program that counts to a number stays inside. `called`: what the container is called.
+template <typename Use>
+bool CallerArguments::each(const std::string& many, const Use& use, clang::QualType of, llvm::StringRef called,
+                           int depth) {
+  const std::string counter = "i" + std::to_string(++variables_), name = one_of(called);
+  const std::string outside = std::exchange(element_, counter);
+  const auto objects = objects_;
+  // Each element is one of its own.
+  clang::QualType itself = of;
+  if (itself->isPointerType()) itself = itself->getPointeeType();
+  if (const clang::CXXRecordDecl* record = itself->getAsCXXRecordDecl()) objects_.erase(record->getCanonicalDecl());
+  const int collection = std::exchange(collection_, ++collections_);
+  line("for (unsigned long " + counter + " = 0; " + counter + " < " + many + "; ++" + counter + ") {");
+  const bool is_number = of->isIntegerType() && !of->isBooleanType() && !of->isEnumeralType();
+  const auto one = is_number ? std::optional(made(of, number(name, depth + 1, Meaning::Which)))
+                             : variable(of, name, depth + 1);
+  if (one) use(*one);
+  line("}");
+  collection_ = collection;
+  element_ = outside;
+  objects_ = objects;
+  return one.has_value();
+}
+
+}  // namespace streamsan::analyzer
