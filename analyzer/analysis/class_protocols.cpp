@@ -398,6 +398,7 @@ class Lives {
       return false;
     if (hazard.level == Level::Maybe) return true;
     hazard.function = class_->name;
+    hazard.of_calls = !one_call && later < members_.size();
     hazard.level = later == members_.size() && earlier == members_.size() ? Level::Definite : Level::Likely;
     std::string story = order + mode_ + supposed_;
     if (!one_call && hazard.check != Check::HandleUseAfterDestroy && hazard.which != CheckCase::UseAfterFree) {

@@ -59,6 +59,7 @@ std::vector<Hazard> launches_after_free(const std::vector<Hazard>& captured, con
           if (op.stream.place != ir::kNoPlace) hazard.later.stream.name = function.spell(op.stream);
           hazard.function = function.name;
           hazard.usr = usr;
+          hazard.of_calls = true;
           hazard.evidence = {{freed.earlier->what + ", which uses it, becomes part of the graph that is launched",
                               freed.earlier->where}};
         }

@@ -277,6 +277,7 @@ std::vector<Hazard> launches_on_replaced_memory(const ir::Program& program, cons
             hazard.which = CheckCase::UseAfterFree;
             hazard.function = launcher.function().name;
             hazard.usr = launcher.function().usr;
+            hazard.of_calls = true;
             hazard.later = action(launcher, launch->second);
             hazard.later.mode = ir::Mode::Unknown;
             hazard.earlier = action(changer, freed->second);

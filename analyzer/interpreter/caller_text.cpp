@@ -90,15 +90,20 @@ class Text {
     return list.has_value();
   }
 
-  /// Each method several times, as a loop would. False: none can be called.
+  /// Each method several times, as a loop would; and then all of them, the last one first. False: none can be called.
   bool one_by_one(const clang::CXXRecordDecl& record) {
-    bool any = false;
+    std::vector<const clang::CXXMethodDecl*> callable;
     for (const clang::CXXMethodDecl* method : record.methods())
       for (int round = 0; round < kRounds && call_method(*method, "object"); ++round) {
-        any = true;
+        if (round == 0) callable.push_back(method);
         arguments_.next_user();
       }
-    return any;
+    if (callable.size() > 1)
+      for (auto method = callable.rbegin(); method != callable.rend(); ++method) {
+        call_method(**method, "object");
+        arguments_.next_user();
+      }
+    return !callable.empty();
   }
 
   bool in_turns(const clang::CXXRecordDecl& record) {

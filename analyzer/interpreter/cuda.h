@@ -67,6 +67,7 @@ class Cuda {
   void host_freed(Machine& machine, Word address, std::size_t size);
 
   [[nodiscard]] const Place& place(ordering::SiteId site) const { return places_[static_cast<std::size_t>(site)]; }
+  [[nodiscard]] std::size_t sites() const { return places_.size(); }
   /// What the operation at a site is called: "kernel 'scale'".
   [[nodiscard]] const std::string& name(ordering::SiteId site) const { return names_[static_cast<std::size_t>(site)]; }
   /// The name of the kernel that was launched there; empty: none was.

@@ -188,6 +188,7 @@ Shown follow_caller(const Caller& caller, const llvm::Function& function, Symbol
     for (const std::string& name : followed.unknown)
       if (std::ranges::find(result.unknown, name) == result.unknown.end()) result.unknown.push_back(name);
     result.callers.push_back({caller.text, machine.stopped()});
+    if (options.wants_runs && machine.stopped().empty()) result.runs.push_back(follower.run());
     Shown shown{.conflicts = {},
                 .gave_up = machine.gave_up() || !follower.cuda().threw().empty(),
                 .too_much = machine.asked_too_much()};
@@ -276,6 +277,7 @@ Followed follow_main(clang::ASTContext& context, const Models& models, const Fol
     Machine machine(*host.module(), follower, options.most_steps);
     machine.run(*entry);
     follower.end(machine);
+    if (options.wants_runs && machine.stopped().empty()) result.runs.push_back(follower.run());
     result.steps = machine.steps();
     result.stopped = machine.stopped();
   });

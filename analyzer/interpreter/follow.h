@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/analysis/hazard.h"
@@ -24,6 +26,7 @@ struct FollowOptions {
   /// Constructors, by their USR, of classes for whose work only they themselves can wait; and of those whose streams others
   /// can get.
   std::set<std::string> closed, exposing;
+  bool wants_runs = false;  ///< Followed::runs
 };
 
 struct Followed {
@@ -37,6 +40,12 @@ struct Followed {
     std::string stopped;  ///< as above
   };
   std::vector<MadeUp> callers;
+  /// A run that came to its end: when the calls of CUDA on a line were made, by file and line, counted from 0.
+  struct Times {
+    std::size_t first = 0, last = 0;
+  };
+  using Run = std::map<std::pair<std::string, unsigned>, Times>;
+  std::vector<Run> runs;
 };
 
 /// Not `there`: the file has no main().

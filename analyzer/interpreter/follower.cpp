@@ -124,6 +124,25 @@ Where Follower::where(ordering::SiteId site) const {
   return result;
 }
 
+Followed::Run Follower::run() const {
+  std::map<const llvm::Instruction*, std::pair<std::string, unsigned>> lines;
+  Followed::Run result;
+  for (std::size_t site = 1; site < cuda_.sites(); ++site) {
+    for (const llvm::Instruction* instruction : cuda_.place(ordering::SiteId{static_cast<std::uint32_t>(site)})) {
+      if (instruction == nullptr) continue;
+      const auto [line, fresh] = lines.try_emplace(instruction);
+      if (const clang::SourceLocation place = fresh ? location(*instruction) : clang::SourceLocation(); place.isValid()) {
+        const ir::Site at = sites_.at(place);
+        line->second = {at.file, at.line};
+      }
+      if (line->second.second == 0) continue;
+      result.try_emplace(line->second, Followed::Times{site, site}).first->second.last = site;
+      break;
+    }
+  }
+  return result;
+}
+
 /// "side" of `side = getStreamFromPool()` and `side(getStreamFromPool())`.
 std::string Follower::made_for(const Where& where) const {
   constexpr std::size_t kMost = 200;

@@ -44,6 +44,8 @@ class Follower : public World, public ordering::HazardSink {
     cuda_.flush();
     if (machine.stopped().empty()) cuda_.hand_out_again(machine);
   }
+  /// When the calls of CUDA were made.
+  [[nodiscard]] Followed::Run run() const;
   [[nodiscard]] Cuda& cuda() { return cuda_; }
   [[nodiscard]] Torch& torch() { return torch_; }
 

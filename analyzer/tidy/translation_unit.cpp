@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <ranges>
 #include <set>
 #include <tuple>
 
@@ -197,6 +198,34 @@ std::pair<Position, Position> two_sides(const Finding& finding) {
 
 using Line = std::pair<std::string, std::uint32_t>;
 
+Line line(const ir::Site& site) { return {site.file, site.line}; }
+
+/// What is done on the way to a conflict of two calls, in this order: to a graph's launch on memory that was freed, the
+/// work that captured the memory comes first.
+using Way = std::vector<Line>;
+
+Way way_of(const Hazard& hazard) {
+  Way way{line(hazard.earlier->where.site), line(hazard.later.where.site)};
+  if (hazard.later.work == ir::Work::GraphLaunch && !hazard.evidence.empty())
+    way.insert(way.begin(), line(hazard.evidence.front().where.site));
+  return way;
+}
+
+/// The run goes this way; if it met no conflict there, there is none. Of a whole program the order does not matter: how it
+/// makes the calls is how they are made.
+bool goes_through(const Followed::Run& run, const Way& way, bool whole_program) {
+  std::size_t before = 0;
+  for (std::size_t i = 0; i < way.size(); ++i) {
+    const auto known = run.find(way[i]);
+    if (known == run.end()) return false;
+    // The first of them as early as it is, the others as late: what lies between was done in between.
+    const std::size_t time = i == 0 ? known->second.first : known->second.last;
+    if (!whole_program && time < before) return false;
+    before = time;
+  }
+  return true;
+}
+
 std::pair<Line, Line> two_lines(const Finding& finding) {
   const ir::Site &one = finding.sites.front(), &other = other_side(finding);
   return std::minmax(Line{one.file, one.line}, Line{other.file, other.line});
@@ -375,9 +404,12 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
                     std::back_inserter(of_classes));
   std::ranges::move(class_protocols(lowered.classes, lowered.program, inliner, roles, limits.most_steps),
                     std::back_inserter(of_classes));
+  // Of two calls of methods: what a run that makes them has the last word on.
+  std::vector<std::pair<std::size_t, Way>> of_calls;
   for (const Hazard& hazard : of_classes) {
     Finding finding = word(hazard);
     if (!shown.contains({finding.check, position(finding.site)}) && pairs.insert(two_sides(finding)).second) {
+      if (hazard.of_calls && hazard.earlier) of_calls.emplace_back(findings.size(), way_of(hazard));
       findings.push_back(std::move(finding));
     }
   }
@@ -390,8 +422,14 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
           how.exposing.insert(constructor.usr);
         else if (!harness.offers_wait)
           how.closed.insert(constructor.usr);
+    how.wants_runs = !of_calls.empty();
     Followed followed = follow_main(context, models, how);
+    const bool whole_program = followed.there;
     if (!followed.there && preprocessor != nullptr) followed = follow_callers(context, models, *preprocessor, how);
+    for (const auto& [index, way] : std::ranges::reverse_view(of_calls))
+      if (std::ranges::any_of(followed.runs,
+                              [&](const Followed::Run& run) { return goes_through(run, way, whole_program); }))
+        findings.erase(findings.begin() + static_cast<std::ptrdiff_t>(index));
     // Known already, perhaps by another column; and of one function one defect shows in many pairs.
     std::set<std::pair<Line, Line>> lines;
     std::set<std::pair<Check, std::string>> told_of;
