@@ -14,7 +14,9 @@
 namespace streamsan::analyzer::wording {
 namespace {
 
-bool is_description(std::string_view name) { return name.starts_with("the ") || name.starts_with("a "); }
+bool is_description(std::string_view name) {
+  return name.starts_with("the ") || name.starts_with("a ") || name.starts_with("another ");
+}
 
 /// What may be written into a program: a variable, its public members, elements with constant indices.
 bool is_path(std::string_view text) {

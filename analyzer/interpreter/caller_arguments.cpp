@@ -51,9 +51,8 @@ std::optional<std::string> CallerArguments::given(const clang::FunctionDecl& fun
 /// A variable for each parameter: "a1, static_cast<T&&>(a2)".
 std::optional<std::string> CallerArguments::list_of(const clang::FunctionDecl& function, int depth) {
   std::string list;
-  const bool bytes = std::ranges::any_of(function.parameters(), [](const clang::ParmVarDecl* parameter) {
-    return counts_bytes(parameter->getName());
-  });
+  const bool bytes = std::ranges::any_of(
+      function.parameters(), [](const clang::ParmVarDecl* parameter) { return counts_bytes(parameter->getName()); });
   for (const clang::ParmVarDecl* parameter : function.parameters()) {
     filled_ = parameter;
     bytes_ = bytes;
@@ -222,9 +221,8 @@ namespace {
 
 /// A class of the standard library that can be assigned: no mutex, no thread, no atomic.
 bool moves(const clang::CXXRecordDecl& record) {
-  static constexpr std::array<llvm::StringRef, 9> kMoving = {"vector",     "basic_string", "function",
-                                                             "unique_ptr", "shared_ptr",   "array",
-                                                             "deque",      "list",         "pair"};
+  static constexpr std::array<llvm::StringRef, 9> kMoving = {
+      "vector", "basic_string", "function", "unique_ptr", "shared_ptr", "array", "deque", "list", "pair"};
   return llvm::is_contained(kMoving, record.getName());
 }
 
@@ -245,7 +243,9 @@ bool says_nothing(const clang::FieldDecl& field) {
 
 /// Fields that say nothing of themselves.
 void CallerArguments::fill(const std::string& name, const clang::CXXRecordDecl& record, int depth) {
-  const auto is_number = [](QualType type) { return type->isIntegerType() && !type->isBooleanType() && !type->isEnumeralType(); };
+  const auto is_number = [](QualType type) {
+    return type->isIntegerType() && !type->isBooleanType() && !type->isEnumeralType();
+  };
   const bool elsewhere =
       !way_.alike && !element_.empty() && std::ranges::any_of(record.fields(), [&](const clang::FieldDecl* field) {
         return is_number(field->getType()) && meaning_of(field->getName()) == Meaning::Device;

@@ -38,7 +38,9 @@ class CallerArguments {
   void next_user() { ++user_; }
 
   /// Objects of the program's classes that the last call got by reference, with the names of their variables.
-  [[nodiscard]] const std::vector<std::pair<const clang::CXXRecordDecl*, std::string>>& objects() const { return lent_; }
+  [[nodiscard]] const std::vector<std::pair<const clang::CXXRecordDecl*, std::string>>& objects() const {
+    return lent_;
+  }
   [[nodiscard]] std::string spelled(clang::QualType type) const;
 
  private:
@@ -95,8 +97,8 @@ class CallerArguments {
   std::string element_;                                         ///< in a loop that makes elements: its counter
   std::map<const clang::CXXRecordDecl*, std::string> objects_;  ///< of the program's classes, in this call
   std::vector<std::pair<const clang::CXXRecordDecl*, std::string>> lent_;
-  const clang::Decl* filled_ = nullptr;                         ///< the parameter or field that is given a value
-  std::map<const clang::Decl*, std::size_t> given_as_;          ///< those that are given memory, numbered
+  const clang::Decl* filled_ = nullptr;                 ///< the parameter or field that is given a value
+  std::map<const clang::Decl*, std::size_t> given_as_;  ///< those that are given memory, numbered
 };
 
 }  // namespace streamsan::analyzer

@@ -35,10 +35,10 @@ Meaning meaning_of(llvm::StringRef name, Meaning otherwise) {
                                                             "from",   "row",   "col",   "origin"};
   static constexpr std::array<llvm::StringRef, 3> kDevice = {"device", "dev", "gpu"};
   static constexpr std::array<llvm::StringRef, 45> kWhich = {
-      "idx",   "index", "slot",  "rank", "layer", "lane",     "which",    "i",     "j",     "k",      "stage", "head",
-      "flag",  "id",    "to",    "src",  "dst",   "page",     "block",    "peer",  "worker", "victim", "root",  "bank",
-      "buf",   "iter",  "step",  "tile", "chunk", "part",     "turn",     "phase", "parity", "tail",   "target", "key",
-      "bin",   "node",  "item",  "batch", "frame", "incoming", "outgoing", "cur",   "next"};
+      "idx",  "index", "slot", "rank",  "layer", "lane",     "which",    "i",     "j",      "k",      "stage",  "head",
+      "flag", "id",    "to",   "src",   "dst",   "page",     "block",    "peer",  "worker", "victim", "root",   "bank",
+      "buf",  "iter",  "step", "tile",  "chunk", "part",     "turn",     "phase", "parity", "tail",   "target", "key",
+      "bin",  "node",  "item", "batch", "frame", "incoming", "outgoing", "cur",   "next"};
   const std::vector<std::string> words = words_of(name);
   if (has_one_of(words, kPitch)) return Meaning::Pitch;
   if (has_one_of(words, kHowMuch)) return Meaning::HowMuch;

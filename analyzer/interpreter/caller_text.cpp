@@ -83,8 +83,7 @@ class Text {
                  const std::string& name, bool again) {
     const std::string type = arguments_.spelled(symbols_.context().getCanonicalTagType(&record));
     arguments_.make_object(true);
-    const auto list =
-        constructor == nullptr ? std::optional<std::string>("") : arguments_.given(*constructor, again);
+    const auto list = constructor == nullptr ? std::optional<std::string>("") : arguments_.given(*constructor, again);
     arguments_.make_object(false);
     if (list) arguments_.line(type + "& " + name + " = *new " + type + "(" + *list + ");", Caller::Line::Construct);
     return list.has_value();

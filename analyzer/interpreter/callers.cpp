@@ -8,20 +8,25 @@
 //       ::cudaStream_t a1 = (::cudaStream_t)streamsan_given_stream(0);
 //       ::TileCache& object = *new ::TileCache(a1);
 //       unsigned long a2 = 64;
-//       (void)object.load(a2);                            each public method five times, as a loop would
-//       unsigned long a3 = 64;
-//       (void)object.load(a3);
+//       try { (void)object.load(a2); } catch (...) { streamsan_threw(); }
+//       unsigned long a3 = 64;                            each public method five times, as a loop would; then each once
+//       try { (void)object.load(a3); } ...                more, the last one first
 //       delete &object;
 //     }
 //
 // WHO GETS ONE. Functions with a body in the main file that nothing in it calls, and classes with a method there that no
-// other code in it uses: who is called in the file is called as its author meant it, and is followed with its caller.
+// other code in it uses: who is called in the file is called as its author meant it, and is followed with its caller. What
+// the file never calls of an object that a function is lent, somebody else must call: it is called after the function.
 //
 // ARGUMENTS are what most callers would give: memory of its own for each pointer, a stream of the caller's, 64 for numbers
 // that say how much, arrays and containers of 64 elements, structs filled in field by field. Flags, numbers that say
 // which one, and whether two references are to one object, are given in several ways (Way). What shows with one value of a
-// flag only, or only if two references are to one object or are to two, does not count. A type that no argument can be made
-// for (a template's, an abstract class) leaves its function without a caller.
+// flag only, or only if two references are to one object or are to two, does not count. What refuses these, or takes too
+// long, is given more room, and then few of everything. A type that no argument can be made for (a template's, an abstract
+// class with several derived ones) leaves its function without a caller.
+//
+// STREAMS of the caller's may all be one, so two of them never conflict. But who gives an array of streams gives different
+// ones: why else an array. And a class that has a mutex, or keeps something for each stream, is meant for several streams.
 #include "analyzer/interpreter/callers.h"
 
 #include <algorithm>
@@ -47,7 +52,8 @@ using clang::QualType;
 const char* const kGivenFunctions =
     "extern \"C\" { void* streamsan_given_memory(unsigned long, unsigned long, unsigned long); void* "
     "streamsan_given_stream(unsigned "
-    "long); void* streamsan_given_stream_of(unsigned long, unsigned long); void* streamsan_on_device(unsigned long); void* "
+    "long); void* streamsan_given_stream_of(unsigned long, unsigned long); void* streamsan_on_device(unsigned long); "
+    "void* "
     "streamsan_given_event(); void* streamsan_called_back(); void* streamsan_threw(); }";
 
 namespace {

@@ -75,24 +75,6 @@ ordering::EventId Cuda::event(Word handle) {
   return known->second;
 }
 
-/// An event of another device is not recorded (documented at cuEventRecord); whether the program looks at the error is not known.
-void Cuda::record(Word handle, ordering::Call call, Word recorded) {
-  enqueue(handle, call, [this, recorded](ordering::Call here, ordering::StreamId stream) {
-    const auto of_event = event_devices_.find(event(recorded));
-    const auto of_stream = stream_devices_.find(stream);
-    if (of_event == event_devices_.end() || of_stream == stream_devices_.end() ||
-        of_event->second == of_stream->second || std::max(of_event->second, of_stream->second) >= kDevices) {
-      model_.record_event(here, stream, event(recorded));
-    } else if (on_failing_record) {
-      on_failing_record({.site = here.site,
-                         .event = of_event->first,
-                         .stream = stream,
-                         .event_device = of_event->second,
-                         .stream_device = of_stream->second});
-    }
-  });
-}
-
 /// Now, or when the graph that the stream is captured into is launched.
 void Cuda::enqueue(Word handle, ordering::Call call, const Action& action) {
   if (const auto captured = capturing_.find(handle); captured != capturing_.end()) {

@@ -224,7 +224,7 @@ class Cuda {
   // Of what the program makes, and of what callers give for a device.
   std::map<ordering::EventId, Word> event_devices_;
   std::map<ordering::StreamId, Word> stream_devices_;
-  bool for_device_ = false;  ///< what is given now is for a device
+  bool for_device_ = false;                ///< what is given now is for a device
   std::map<Word, Word> blocks_;            ///< of memory, begin -> end
   std::map<Word, Returned> lent_blocks_;   ///< of a caching allocator
   std::vector<Returned> returned_blocks_;  ///< and not yet handed out again

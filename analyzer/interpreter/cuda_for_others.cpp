@@ -8,6 +8,8 @@
 // or field (follow.cpp). The host's blocks are pinned: who copies asynchronously means that. Whether the caller's are is not
 // known, so what the host itself does with them is no conflict (follow.cpp).
 //
+// Devices of streams and events are known of those that the program makes, and of what a caller gives for a device.
+//
 // CACHING ALLOCATORS. A block that was given back does no harm before it is handed out again, and until then the stream that it
 // is for may wait for whoever uses it still. So the next allocation in that stream is taken to get it; and at the end that of
 // the caller, who goes on to allocate for its own streams. Its address is not used twice for all that: what is reported is the
@@ -162,6 +164,24 @@ bool Cuda::sides_are_right(Machine& machine, const Model& model, const Arguments
     return false;
   }
   return true;
+}
+
+/// An event of another device is not recorded (documented at cuEventRecord); whether the program looks at the error is not known.
+void Cuda::record(Word handle, ordering::Call call, Word recorded) {
+  enqueue(handle, call, [this, recorded](ordering::Call here, ordering::StreamId stream) {
+    const auto of_event = event_devices_.find(event(recorded));
+    const auto of_stream = stream_devices_.find(stream);
+    if (of_event == event_devices_.end() || of_stream == stream_devices_.end() ||
+        of_event->second == of_stream->second || std::max(of_event->second, of_stream->second) >= kDevices) {
+      model_.record_event(here, stream, event(recorded));
+    } else if (on_failing_record) {
+      on_failing_record({.site = here.site,
+                         .event = of_event->first,
+                         .stream = stream,
+                         .event_device = of_event->second,
+                         .stream_device = of_stream->second});
+    }
+  });
 }
 
 Word Cuda::device(const Machine& machine) {

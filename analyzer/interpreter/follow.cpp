@@ -73,7 +73,8 @@ class Judgement {
     const bool by_caller = is_anybodys(hazard.earlier) || is_anybodys(hazard.later);
     const bool several = hazard.earlier.on_stream && hazard.later.on_stream &&
                          cuda_.are_several(hazard.earlier.stream, hazard.later.stream);
-    if (by_caller && !several && (exposing_ || (is_anybodys(hazard.earlier) && is_anybodys(hazard.later)))) return false;
+    if (by_caller && !several && (exposing_ || (is_anybodys(hazard.earlier) && is_anybodys(hazard.later))))
+      return false;
     if (*earlier == *later) return true;
     if (!of_object(*earlier) || !of_object(*later)) return false;
     if (several) return several_ && !cuda_.given_as(hazard.allocation.range.begin);
@@ -110,12 +111,13 @@ class Judgement {
 
   /// What a method returns may wait: a ticket, a future.
   [[nodiscard]] bool gives_objects(Symbols& symbols) const {
-    return caller_.record != nullptr && std::ranges::any_of(caller_.record->methods(), [&](const clang::CXXMethodDecl* method) {
-      clang::QualType type = method->getReturnType().getNonReferenceType();
-      if (symbols.kind(type) == ir::TypeKind::Stream) return false;  // exposing_
-      while (type->isPointerType()) type = type->getPointeeType();
-      return method->getAccess() == clang::AS_public && type->isRecordType() && !method->isOverloadedOperator();
-    });
+    return caller_.record != nullptr &&
+           std::ranges::any_of(caller_.record->methods(), [&](const clang::CXXMethodDecl* method) {
+             clang::QualType type = method->getReturnType().getNonReferenceType();
+             if (symbols.kind(type) == ir::TypeKind::Stream) return false;  // exposing_
+             while (type->isPointerType()) type = type->getPointeeType();
+             return method->getAccess() == clang::AS_public && type->isRecordType() && !method->isOverloadedOperator();
+           });
   }
   [[nodiscard]] bool is_among(const std::set<std::string>& constructors) const {
     return caller_.record != nullptr &&
@@ -149,10 +151,11 @@ std::string way_of(const Caller& caller) {
   if (caller.record == nullptr)
     return "a call with arguments that were made up (--dump-ir shows them) was followed to here";
   if (caller.users == Caller::Users::Objects)
-    return "two objects of " + name + " that share another one were made, and their public methods were called in turns" +
-           shows;
-  return "an object of " + name + " was made, and its public methods were called, each several times, in the order in " +
-         "which they stand" + (caller.users == Caller::Users::Streams ? ", each time with another stream" : "") + shows;
+    return "two objects of " + name +
+           " that share another one were made, and their public methods were called in turns" + shows;
+  return "an object of " + name +
+         " was made, and its public methods were called, each several times, in the order in " + "which they stand" +
+         (caller.users == Caller::Users::Streams ? ", each time with another stream" : "") + shows;
 }
 
 /// Follows one caller, and again with more of its memory in the host's, until it is right about that.

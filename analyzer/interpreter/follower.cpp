@@ -131,7 +131,8 @@ Followed::Run Follower::run() const {
     for (const llvm::Instruction* instruction : cuda_.place(ordering::SiteId{static_cast<std::uint32_t>(site)})) {
       if (instruction == nullptr) continue;
       const auto [line, fresh] = lines.try_emplace(instruction);
-      if (const clang::SourceLocation place = fresh ? location(*instruction) : clang::SourceLocation(); place.isValid()) {
+      if (const clang::SourceLocation place = fresh ? location(*instruction) : clang::SourceLocation();
+          place.isValid()) {
         const ir::Site at = sites_.at(place);
         line->second = {at.file, at.line};
       }
@@ -278,7 +279,9 @@ void Follower::hazard(const ordering::Hazard& reported) {
       found.earlier.stream != found.later.stream) {
     // Made by one call: the first of them, the second, ...
     const std::size_t earlier = cuda_.number(found.earlier.stream), later = cuda_.number(found.later.stream);
-    if (earlier != later) {
+    if (cuda_.is_given(found.later.stream)) {
+      made.later.stream.name = "another stream of the caller's";
+    } else if (earlier != later) {
       made.earlier->stream.name += " (" + std::to_string(earlier) + ")";
       made.later.stream.name += " (" + std::to_string(later) + ")";
     }
@@ -356,7 +359,8 @@ void Follower::failing_record(const FailingRecord& record) {
   made.event.name = first_argument(*made.event.origin);
   made.detail = "the event is created on device " + std::to_string(record.event_device) + ", the stream on device " +
                 std::to_string(record.stream_device);
-  if (const auto created = cuda_.made(record.stream)) made.evidence.push_back({"the stream is created here", where(*created)});
+  if (const auto created = cuda_.made(record.stream))
+    made.evidence.push_back({"the stream is created here", where(*created)});
   add(std::move(made), {.earlier = record.site, .later = record.site});
 }
 

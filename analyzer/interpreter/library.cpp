@@ -164,7 +164,8 @@ Outcome Library::throws(Machine& machine, std::string_view name) {
   // _ZSt20__throw_out_of_rangePKc
   name.remove_prefix(std::strlen("_ZSt"));
   std::size_t length = 0;
-  for (; !name.empty() && name[0] >= '0' && name[0] <= '9'; name.remove_prefix(1)) length = length * 10 + (name[0] - '0');
+  for (; !name.empty() && name[0] >= '0' && name[0] <= '9'; name.remove_prefix(1))
+    length = length * 10 + (name[0] - '0');
   std::string_view thrown = name.substr(0, length);
   thrown.remove_prefix(std::min(thrown.size(), std::strlen("__throw_")));
   if (thrown.ends_with("_fmt")) thrown.remove_suffix(std::strlen("_fmt"));
@@ -385,8 +386,7 @@ Outcome Library::call(Machine& machine, const llvm::Function& function, const Ar
     return (this->*known->second)(machine, arguments, result);
   if (mathematics(function, arguments, result)) return Outcome::Done;
   if (const Outcome outcome = call_text(machine, name, arguments, result); outcome != Outcome::Unknown) return outcome;
-  if (name.starts_with("_ZSt") && name.find("__throw_") != std::string_view::npos)
-    return throws(machine, name);
+  if (name.starts_with("_ZSt") && name.find("__throw_") != std::string_view::npos) return throws(machine, name);
   // A stream of the C++ library, for the next <<.
   if (name.starts_with("_ZStls") || name.starts_with("_ZNSolsE") || name.starts_with("_ZNSo"))
     return first(machine, arguments, result);
