@@ -55,6 +55,7 @@ class Follower : public World, public ordering::HazardSink {
  private:
   void not_known(Machine& machine, const llvm::Function& function);
   clang::SourceLocation location(const llvm::Instruction& instruction) const;
+  bool is_implicit(const llvm::Function& function) const;
   std::string_view line_at(clang::SourceLocation place) const;
   Where where(ordering::SiteId site) const;
   analyzer::Action action(const ordering::Access& access) const;
