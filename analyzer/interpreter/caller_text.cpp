@@ -59,7 +59,8 @@ Meaning meaning_of(llvm::StringRef name) {
 /// The text of one caller.
 class Text {
  public:
-  Text(Symbols& symbols, Way way) : symbols_(symbols), context_(symbols.context()), way_(way) {}
+  Text(Symbols& symbols, Way way)
+      : symbols_(symbols), context_(symbols.context()), way_(way), few_(has_torch(context_) ? "4" : "16") {}
 
   std::optional<Caller> call(const clang::FunctionDecl& function) {
     const auto arguments = given(function);
@@ -200,7 +201,7 @@ class Text {
     if (meaning == Meaning::Pitch) return "4096";
     if (meaning == Meaning::HowMuch)
       return alone_ && depth == 0                                      ? "1"
-             : fixed_ || (depth > 0 && way_.own == Way::Size::Smaller) ? "16"
+             : fixed_ || (depth > 0 && way_.own == Way::Size::Smaller) ? few_
              : makes_room(depth)                                       ? "4096"
                                                                        : kHowMany;
     if (way_.alike) return "0";
@@ -305,6 +306,10 @@ class Text {
         line(spelling + " " + name + "(new " + spelled(of) + "(static_cast<" + spelled(of) + "&&>(" + *one + ")));");
         return name;
       }
+      if (class_name.ends_with("::basic_ostream")) {
+        line(spelling + " " + name + "(nullptr);");
+        return name;
+      }
       if (class_name.ends_with("::pair")) {
         const auto first = variable(of, "", depth + 1);
         const clang::TemplateArgument& other = instance->getTemplateArgs()[1];
@@ -384,8 +389,39 @@ class Text {
     return name;
   }
 
+  /// Does an object have tensors in it, or in what it has?
+  static bool has_tensors(QualType type, int depth = 0) {
+    constexpr int kDeepest = 4;
+    const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
+    if (record == nullptr || depth > kDeepest) return false;
+    if (record->getQualifiedNameAsString() == "at::Tensor") return true;
+    if (const auto* instance = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(record);
+        instance != nullptr && record->isInStdNamespace())
+      return std::ranges::any_of(instance->getTemplateArgs().asArray(), [&](const clang::TemplateArgument& one) {
+        return one.getKind() == clang::TemplateArgument::Type && has_tensors(one.getAsType(), depth + 1);
+      });
+    return record->isAggregate() && std::ranges::any_of(record->fields(), [&](const clang::FieldDecl* field) {
+             return has_tensors(field->getType(), depth + 1);
+           });
+  }
+
+  /// The end of a callback that makes tensors; who may come to an end does so after a few. Empty: it makes none.
+  std::string tensors_for(QualType back) {
+    if (!has_tensors(back)) return "";
+    const auto* instance = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(back->getAsCXXRecordDecl());
+    const bool may_end = instance != nullptr && instance->getName() == "optional";
+    const std::string outside = std::exchange(text_, "");
+    const std::size_t lines = result_.lines.size();
+    const auto one = variable(may_end ? instance->getTemplateArgs()[0].getAsType() : back, "", 1);
+    std::string body = std::exchange(text_, outside);
+    result_.lines.resize(lines);
+    if (!one) return "";
+    std::ranges::replace(body, '\n', ' ');
+    return (may_end ? "static int left = 8; if (left-- <= 0) return {}; " : "") + body + "return " + *one + ";";
+  }
+
   /// A lambda, which writes what it is given pointers to.
-  std::string callback(const clang::FunctionProtoType& signature) const {
+  std::string callback(const clang::FunctionProtoType& signature) {
     std::string list, body = std::string(kCalledBack) + "(); ";
     for (const QualType parameter : signature.param_types()) {
       const std::string own = "p" + std::to_string(list.size());
@@ -395,13 +431,29 @@ class Text {
         body += "*" + own + " = " + spelled(pointee) + "(); ";
     }
     const QualType back = signature.getReturnType();
+    if (const std::string made = tensors_for(back); !made.empty())
+      return "[](" + list + ") -> " + spelled(back) + " { " + body + made + " }";
     return "[](" + list + ") -> " + spelled(back) + " { " + body + "return " +
            (back->isVoidType() ? "" : spelled(back) + "()") + "; }";
+  }
+
+  /// Is what is filled the sizes of a tensor, by its name?
+  [[nodiscard]] bool is_shape(QualType of) const {
+    static constexpr std::array kShape = {"shape", "sizes", "size", "dims", "dimensions"};
+    const auto* named = llvm::dyn_cast_or_null<clang::NamedDecl>(filled_);
+    if (named == nullptr || !of->isSpecificBuiltinType(clang::BuiltinType::Long)) return false;
+    return std::ranges::any_of(words_of(named->getName()), [](const std::string& word) {
+      return std::ranges::find(kShape, word) != kShape.end();
+    });
   }
 
   std::optional<std::string> sequence(const std::string& spelling, const std::string& name, QualType of, int depth) {
     if (of->isBooleanType() || of->isRealFloatingType()) {
       line(spelling + " " + name + "(" + kHowMany + ");");
+      return name;
+    }
+    if (has_torch(context_) && is_shape(of)) {
+      line(spelling + " " + name + "(2, " + kHowMany + ");");
       return name;
     }
     line(spelling + " " + name + ";");
@@ -437,6 +489,7 @@ class Text {
   Symbols& symbols_;
   clang::ASTContext& context_;
   Way way_;
+  const char* few_;     ///< tensors may be as small as one likes; rings come round
   bool fixed_ = false;  ///< numbers are small ones
   int variables_ = 0;
   bool alone_ = false;  ///< a pointer to one object is given: as many as numbers say

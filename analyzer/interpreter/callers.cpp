@@ -15,7 +15,8 @@
 //     }
 //
 // WHO GETS ONE. Functions with a body in the main file that nothing in it calls, and classes with a method there that no
-// other code in it uses: who is called in the file is called as its author meant it, and is followed with its caller.
+// other code in it uses: who is called in the file is called as its author meant it, and is followed with its caller. Classes
+// that a module makes known to Python are its to call, whoever else does.
 //
 // ARGUMENTS are what most callers would give: memory of its own for each pointer, a stream of the caller's, 64 for numbers
 // that say how much, arrays and containers of 64 elements, structs filled in field by field. Flags, numbers that say
@@ -58,6 +59,22 @@ bool registers(const clang::FunctionDecl& function) {
   return name.starts_with("PyInit_") || name.starts_with("pybind11_") || name.starts_with("TORCH_LIBRARY_");
 }
 
+/// Classes that PYBIND11_MODULE and TORCH_LIBRARY make known to others: "class_<T>(...)".
+class Registered : public clang::RecursiveASTVisitor<Registered> {
+ public:
+  bool VisitExpr(const clang::Expr* expression) {
+    const auto* made = llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(
+        expression->getType().getNonReferenceType()->getAsCXXRecordDecl());
+    if (made == nullptr || made->getName() != "class_") return true;
+    const clang::TemplateArgumentList& arguments = made->getTemplateArgs();
+    if (arguments.size() == 0 || arguments[0].getKind() != clang::TemplateArgument::Type) return true;
+    if (const clang::CXXRecordDecl* record = arguments[0].getAsType()->getAsCXXRecordDecl())
+      classes.insert(record->getCanonicalDecl());
+    return true;
+  }
+  std::set<const clang::CXXRecordDecl*> classes;
+};
+
 /// Functions that the main file calls, and classes of which it makes objects or calls methods.
 class Uses : public clang::RecursiveASTVisitor<Uses> {
  public:
@@ -72,7 +89,10 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
     return RecursiveASTVisitor::TraverseDecl(declaration);
   }
   bool TraverseFunctionDecl(clang::FunctionDecl* function) {
-    if (registers(*function)) return true;
+    if (registers(*function)) {
+      registered_.TraverseStmt(function->getBody());
+      return true;
+    }
     in(function, [&] { RecursiveASTVisitor::TraverseFunctionDecl(function); });
     return true;
   }
@@ -103,8 +123,13 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
   bool VisitFieldDecl(clang::FieldDecl* field) { return contains(field->getType()); }
   bool VisitVarDecl(clang::VarDecl* variable) { return contains(variable->getType()); }
 
+  /// Does it call its methods, or make objects of it, for all who do so?
+  [[nodiscard]] bool uses(const clang::CXXRecordDecl& record) const {
+    const clang::CXXRecordDecl* one = record.getCanonicalDecl();
+    return used_.contains(one) && !registered_.classes.contains(one);
+  }
+
   std::set<const clang::FunctionDecl*> calls;
-  std::set<const clang::CXXRecordDecl*> used;
 
  private:
   template <typename Body>
@@ -117,7 +142,7 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
   void from_outside(const clang::CXXRecordDecl& record) {
     const auto* within = llvm::dyn_cast_or_null<clang::CXXMethodDecl>(inside_);
     if (within == nullptr || within->getParent()->getCanonicalDecl() != record.getCanonicalDecl())
-      used.insert(record.getCanonicalDecl());
+      used_.insert(record.getCanonicalDecl());
   }
   void called(const clang::FunctionDecl& function) {
     if (inside_ != nullptr && inside_->getCanonicalDecl() == function.getCanonicalDecl()) return;
@@ -127,7 +152,7 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
   bool contains(QualType type) {
     const clang::CXXRecordDecl* record = type.getNonReferenceType()->getBaseElementTypeUnsafe()->getAsCXXRecordDecl();
     if (record == nullptr) return true;
-    if (!type->isReferenceType()) used.insert(record->getCanonicalDecl());
+    if (!type->isReferenceType()) used_.insert(record->getCanonicalDecl());
     if (const auto* instance = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(record))
       arguments(instance->getTemplateArgs());
     return true;
@@ -139,6 +164,8 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
 
   const clang::SourceManager& sources_;
   const clang::FunctionDecl* inside_ = nullptr;
+  std::set<const clang::CXXRecordDecl*> used_;
+  Registered registered_;
 };
 
 /// Functions and classes of the main file, in the order in which they stand there.
@@ -214,7 +241,7 @@ std::vector<Caller> callers(Symbols& symbols) {
     return true;
   };
   for (const clang::CXXRecordDecl* record : candidates.classes) {
-    if (uses.used.contains(record->getCanonicalDecl())) continue;
+    if (uses.uses(*record)) continue;
     std::vector<const clang::CXXConstructorDecl*> constructors;
     std::ranges::copy_if(record->ctors(), std::back_inserter(constructors),
                          [](const clang::CXXConstructorDecl* each) { return is_public_constructor(*each); });

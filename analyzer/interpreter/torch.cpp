@@ -89,6 +89,7 @@ Torch::Known::Native Torch::native(std::string_view name) {
       {"at::TensorBase::data_ptr", &T::data},
       {"at::TensorBase::mutable_data_ptr", &T::data},
       {"at::TensorBase::const_data_ptr", &T::data},
+      {"at::TensorBase::set_data", &T::set_data},
       {"at::Tensor::item", &T::without_schema},
       {"at::Tensor::index", &T::without_schema},
       {"at::Tensor::index_put_", &T::without_schema},
@@ -99,6 +100,8 @@ Torch::Known::Native Torch::native(std::string_view name) {
       {"c10::cuda::CUDACachingAllocator::recordStream", &T::raw_use},
       {"c10::cuda::CUDACachingAllocator::emptyCache", &T::nothing},
       {"c10::detail::torchCheckFail", &T::check_failed},
+      {"c10::detail::torchCheckMsgImpl", &T::check_failed},
+      {"c10::detail::_str_wrapper::call", &T::text},
       {"c10::detail::torchInternalAssertFail", &T::check_failed},
       {"torch::detail::TorchLibraryInit::TorchLibraryInit", &T::nothing},
   };
@@ -158,6 +161,21 @@ Outcome Torch::call(Machine& machine, const llvm::Function& function, const Argu
   if (of_tensors || what.declared->getReturnType()->isRecordType()) {
     machine.stop("a function of PyTorch that is not known: " + what.declared->getQualifiedNameAsString());
   }
+  return Outcome::Done;
+}
+
+/// c10::str(), for messages: an empty std::string, or what it is given.
+Outcome Torch::text(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
+  if (!known.function->hasStructRetAttr()) {
+    if (arguments.size() > 0) answer_number(machine, *known.function, result, arguments.word(0));
+    return Outcome::Done;
+  }
+  // Its characters, none, stand in itself, behind where they are and how many.
+  const Word at = arguments.word(0);
+  constexpr std::size_t kSize = 32, kCharacters = 16;
+  if (!machine.writes(at, kSize)) return Outcome::Stop;
+  std::memset(reinterpret_cast<void*>(at), 0, kSize);
+  store_word(at, at + kCharacters);
   return Outcome::Done;
 }
 

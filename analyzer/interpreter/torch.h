@@ -22,6 +22,8 @@ struct TensorGuess {
   std::size_t dimensions = 2;
   int type = 6;  ///< float
   bool on_host = false;
+  bool was_elsewhere = false;  ///< the other place has been tried
+  bool supposed = false;       ///< that it is on the host: it was not insisted on
   std::set<std::size_t> tried_dimensions;
   std::set<int> tried_types;
 };
@@ -94,18 +96,22 @@ class Torch {
   Outcome element_type(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome is_on_device(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome data(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome set_data(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome without_schema(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   // Of other parts.
   Outcome raw_take(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome raw_return(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome raw_use(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome check_failed(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome text(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome nothing(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
 
   // Operators (torch_operators.cpp).
   Outcome operate(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome copy_over(Machine& machine, Call& call);
   Outcome convert(Machine& machine, Call& call);
+  Outcome replace(Machine& machine, Call& call);
+  Outcome become(Machine& machine, Word object, Tensor by);
   void work(Machine& machine, Call& call, const std::vector<Tensor>& fresh);
   Outcome answer(Machine& machine, Call& call);
   Outcome answer_tensors(Machine& machine, Call& call, const std::vector<Tensor>& tensors);
@@ -122,6 +128,10 @@ class Torch {
   /// Where it is, as far as bytes that are certain go.
   [[nodiscard]] static ordering::Footprint footprint(const Tensor& tensor);
   [[nodiscard]] static Word begin(const Tensor& tensor);
+  /// The next try has it on the host instead of the device, once.
+  void place_elsewhere(TensorGuess& guess);
+  /// Likewise, unless a condition says otherwise. True: the machine has stopped.
+  bool suppose_on_host(Machine& machine, const Tensor& tensor);
 
   Symbols& symbols_;
   const HostModule& host_;

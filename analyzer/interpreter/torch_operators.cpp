@@ -285,6 +285,13 @@ Outcome Torch::convert(Machine& machine, Call& call) {
   if (const auto given = call.place(from.on_device ? from.device : static_cast<signed char>(cuda_.device(machine)));
       given && !pins)
     std::tie(on_device, device) = *given;
+  if (pins && from.on_device) {  // only the host's can be
+    asked_ = Asked::Where;
+    asked_of_ = call.word(0);
+    return check_failed(machine, call.known, call.arguments, call.result);
+  }
+  // Who asks for a copy that does not wait has a tensor of the host's.
+  if (from.on_device && on_device && call.flag("non_blocking") && suppose_on_host(machine, from)) return Outcome::Stop;
   const bool is_so = type == from.type && on_device == from.on_device && device == from.device &&
                      (!pinned || machine.memory().is_pinned(from.data));
   if (is_so && !call.flag("copy")) return answer_tensors(machine, call, {from});
@@ -294,6 +301,45 @@ Outcome Torch::convert(Machine& machine, Call& call) {
   const Tensor made = make(machine, call.name, contiguous(from.shape.sizes), type, on_device, device, to_pinned);
   move(machine, call.name, made, from, waits);
   return answer_tensors(machine, call, {made});
+}
+
+/// Another block for the tensor: that of another tensor, or a new one if it grows.
+Outcome Torch::become(Machine& machine, Word object, Tensor by) {
+  const llvm::Function* replaces = machine.module().getFunction(kTorchReplace);
+  const auto known = tensors_.find(load_word(object));
+  if (replaces == nullptr || known == tensors_.end()) {
+    machine.stop("a tensor that is not known");
+    return Outcome::Stop;
+  }
+  by.guess = known->second.guess;
+  const Word given[] = {object, describe(machine, by)};
+  return machine.call_next(machine.image().address_of(*replaces), given) ? Outcome::Done : Outcome::Stop;
+}
+
+/// set_data(self, new_data), set_(self[, source]), resize_(self, size)
+Outcome Torch::replace(Machine& machine, Call& call) {
+  if (call.tensors[0] == nullptr) return Outcome::Stop;
+  const Tensor self = *call.tensors[0];
+  const Word object = call.arguments.word(call.known.parameters[0].first);
+  Tensor by = self;
+  if (const auto size = call.integers(machine, "size"); call.schema.name == "resize_" && size) {
+    by.shape = contiguous(*size);
+    by.shape.offset = self.shape.offset;
+    const auto bytes = static_cast<Word>((by.shape.count() + by.shape.offset) * size_of_type(self.type));
+    if (bytes > self.bytes) {
+      by = make(machine, call.name, by.shape, self.type, self.on_device, self.device);
+      by.shape.offset = 0;
+      if (self.shape.count() > 0) move(machine, call.name, by, self, false);
+    }
+  } else if (call.schema.arguments.size() == 1) {
+    by = make(machine, call.name, contiguous({0}), self.type, self.on_device, self.device);
+  } else if (call.schema.arguments.size() == 2 && call.tensors[1] != nullptr) {
+    by = *call.tensors[1];
+  } else {
+    machine.stop("a storage that is not known, of " + call.name);
+  }
+  if (!machine.stopped().empty() || become(machine, object, std::move(by)) == Outcome::Stop) return Outcome::Stop;
+  return answer(machine, call);
 }
 
 Outcome Torch::operate(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
@@ -367,6 +413,7 @@ Outcome Torch::operate(Machine& machine, const Known& known, const Arguments& ar
     return Outcome::Done;
   }
   if (name == "copy_") return copy_over(machine, call);
+  if (name == "set_data" || name == "set_" || name == "resize_") return replace(machine, call);
   if (name == "to" || name == "_to_copy" || name == "pin_memory" || name == "_pin_memory")
     return convert(machine, call);
   // Parts of one tensor, or all of it.

@@ -29,15 +29,26 @@ struct Storage final : c10::StorageImpl { using c10::StorageImpl::StorageImpl; }
 struct Tensor final : c10::TensorImpl {
   using c10::TensorImpl::TensorImpl;
   void release_resources() override { storage_ = {}; }
+  void become(streamsan_torch_about* about, c10::intrusive_ptr<c10::StorageImpl> storage) {
+    set_sizes_and_strides(c10::IntArrayRef(about->sizes, about->dimensions),
+                          c10::IntArrayRef(about->strides, about->dimensions), about->offset);
+    streamsan_torch_made(this, storage.get(), about);
+    storage_ = c10::Storage(std::move(storage));
+  }
 };
-inline at::Tensor make(streamsan_torch_about* about, c10::DataPtr&& data) {
-  c10::intrusive_ptr<c10::StorageImpl> storage;
+inline c10::intrusive_ptr<c10::StorageImpl> storage_of(streamsan_torch_about* about, c10::DataPtr&& data) {
+  return c10::make_intrusive<Storage>(c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(about->bytes),
+                                      std::move(data), nullptr, false);
+}
+inline c10::intrusive_ptr<c10::StorageImpl> storage_of(streamsan_torch_about* about) {
   if (about->storage != nullptr)
-    storage = c10::intrusive_ptr<c10::StorageImpl>::unsafe_reclaim_from_nonowning(
+    return c10::intrusive_ptr<c10::StorageImpl>::unsafe_reclaim_from_nonowning(
         static_cast<c10::StorageImpl*>(about->storage));
-  else
-    storage = c10::make_intrusive<Storage>(c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(about->bytes),
-                                           std::move(data), nullptr, false);
+  return storage_of(about,
+                    c10::DataPtr(about->data, about->data, &streamsan_torch_free,
+                                 c10::Device(static_cast<c10::DeviceType>(about->device_type), about->device_index)));
+}
+inline at::Tensor make(streamsan_torch_about* about, c10::intrusive_ptr<c10::StorageImpl> storage) {
   void* const kept = storage.get();
   auto made = c10::make_intrusive<Tensor>(
       c10::Storage(std::move(storage)),
@@ -49,12 +60,15 @@ inline at::Tensor make(streamsan_torch_about* about, c10::DataPtr&& data) {
   return at::Tensor(std::move(made));
 }
 inline at::Tensor make(streamsan_torch_about* about) {
-  return make(about, c10::DataPtr(about->data, about->data, &streamsan_torch_free,
-                                  c10::Device(static_cast<c10::DeviceType>(about->device_type), about->device_index)));
+  return make(about, storage_of(about));
 }
 }
 extern "C" void streamsan_torch_put(at::Tensor* where, streamsan_torch_about* about) {
   new (where) at::Tensor(streamsan_torch::make(about));
+}
+extern "C" void streamsan_torch_replace(at::Tensor* of, streamsan_torch_about* about) {
+  static_cast<streamsan_torch::Tensor*>(of->unsafeGetTensorImpl())
+      ->become(about, streamsan_torch::storage_of(about));
 }
 extern "C" void streamsan_torch_put_list(std::vector<at::Tensor>* where, streamsan_torch_about** about,
                                          unsigned long count) {
@@ -130,9 +144,10 @@ inline at::Tensor at::TensorMaker::make_tensor() {
                                  strides_ ? strides_->data() : strides,
                                  static_cast<int>(c10::typeMetaToScalarType(opts_.dtype())),
                                  static_cast<signed char>(device.type()), device.index()};
-  return streamsan_torch::make(&about, c10::DataPtr(data_, new streamsan_torch::Lent{data_, std::move(deleter_),
-                                                                                   std::move(ctx_)},
-                                                  &streamsan_torch::end, device));
+  return streamsan_torch::make(
+      &about, streamsan_torch::storage_of(
+                  &about, c10::DataPtr(data_, new streamsan_torch::Lent{data_, std::move(deleter_), std::move(ctx_)},
+                                       &streamsan_torch::end, device)));
 }
 )";
 
@@ -214,6 +229,40 @@ inline cudaError_t c10::cuda::SetDevice(DeviceIndex device) { return MaybeSetDev
 inline void c10::cuda::set_device(DeviceIndex device) { MaybeSetDevice(device); }
 )";
 
+constexpr const char* kSynchronize = R"(
+inline void torch::cuda::synchronize(int64_t device) {
+  const int before = streamsan_torch_device();
+  if (device >= 0 && device != before) cudaSetDevice(static_cast<int>(device));
+  cudaDeviceSynchronize();
+  if (device >= 0 && device != before) cudaSetDevice(before);
+}
+)";
+
+// A captured graph, of which the memory is its own.
+constexpr const char* kGraph = R"(
+inline at::cuda::CUDAGraph::CUDAGraph(bool keep)
+    : capture_stream_(c10::cuda::getCurrentCUDAStream()), keep_graph_(keep) {}
+)";
+constexpr const char* kGraphBefore = R"(
+inline at::cuda::CUDAGraph::CUDAGraph() : capture_stream_(c10::cuda::getCurrentCUDAStream()) {}
+)";
+constexpr const char* kGraphWork = R"(
+inline at::cuda::CUDAGraph::~CUDAGraph() {}
+inline void at::cuda::CUDAGraph::capture_begin(MempoolId_t, cudaStreamCaptureMode mode) {
+  capture_stream_ = c10::cuda::getCurrentCUDAStream();
+  cudaStreamBeginCapture(capture_stream_.stream(), mode);
+}
+inline void at::cuda::CUDAGraph::capture_end() {
+  cudaStreamEndCapture(capture_stream_.stream(), &graph_);
+  cudaGraphInstantiateWithFlags(&graph_exec_, graph_, 0);
+}
+inline void at::cuda::CUDAGraph::instantiate() {}
+inline void at::cuda::CUDAGraph::replay() {
+  cudaGraphLaunch(graph_exec_, c10::cuda::getCurrentCUDAStream().stream());
+}
+inline void at::cuda::CUDAGraph::reset() {}
+)";
+
 }  // namespace
 
 bool has_torch(clang::ASTContext& context) {
@@ -228,7 +277,7 @@ bool has_torch(clang::ASTContext& context) {
 std::span<const char* const> torch_text() {
   static constexpr std::array kText = {kTensors, kImplementation, kContiguous,       kContiguousNow, kContiguousBefore,
                                        kBlob,    kStreams,        kStreamOfPriority, kStreamQuery,   kStreamSynchronize,
-                                       kDevices, kSetDevice,      kSetDeviceBefore};
+                                       kDevices, kSetDevice,      kSetDeviceBefore, kSynchronize, kGraph, kGraphBefore, kGraphWork};
   return kText;
 }
 

@@ -382,7 +382,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
           how.exposing.insert(constructor.usr);
         else if (!harness.offers_wait)
           how.closed.insert(constructor.usr);
-    Followed followed = follow_main(context, models, how);
+    Followed followed = follow_main(context, models, preprocessor, how);
     if (!followed.there && preprocessor != nullptr) followed = follow_callers(context, models, *preprocessor, how);
     // Known already, perhaps by another column; and of one function one defect shows in many pairs.
     std::set<std::pair<Line, Line>> lines;

@@ -299,6 +299,7 @@ class TensorBase {
   template <typename T>
   T* data_ptr() const;
   bool defined() const { return impl_.get() != nullptr; }
+  c10::TensorImpl* unsafeGetTensorImpl() const { return impl_.get(); }
 
  protected:
   c10::intrusive_ptr<c10::TensorImpl> impl_;
