@@ -60,12 +60,12 @@ Meaning meaning_of(llvm::StringRef name) {
 class Text {
  public:
   Text(Symbols& symbols, Way way)
-      : symbols_(symbols), context_(symbols.context()), way_(way), few_(has_torch(context_) ? "4" : "16") {}
+      : symbols_(symbols), context_(symbols.context()), way_(way), torch_(has_torch(context_)) {}
 
   std::optional<Caller> call(const clang::FunctionDecl& function) {
     const auto arguments = given(function);
     if (!arguments) return std::nullopt;
-    line("(void)" + qualified(function) + "(" + *arguments + ");", Caller::Line::Call);
+    call_line(qualified(function) + "(" + *arguments + ")");
     return finish();
   }
 
@@ -85,7 +85,7 @@ class Text {
         const auto own = given(*method);
         if (!own) break;
         any = true;
-        line("(void)object." + method->getNameAsString() + "(" + *own + ");", Caller::Line::Call);
+        call_line("object." + method->getNameAsString() + "(" + *own + ")");
       }
     }
     if (!any) return std::nullopt;
@@ -105,6 +105,11 @@ class Text {
   void line(const std::string& text, Caller::Line what = Caller::Line::Other) {
     text_ += text + "\n";
     result_.lines.push_back(what);
+  }
+
+  /// After it, callers that use PyTorch allocate.
+  void call_line(const std::string& call) {
+    line("(void)" + call + ";" + (torch_ ? std::string(" ") + kTorchCalled + "();" : ""), Caller::Line::Call);
   }
 
   Caller finish() {
@@ -146,6 +151,7 @@ class Text {
     std::string list;
     for (const clang::ParmVarDecl* parameter : function.parameters()) {
       filled_ = parameter;
+      tensors_ = 0;
       const QualType type = parameter->getType();
       const QualType of = type.getNonReferenceType().getUnqualifiedType();
       const auto name =
@@ -201,7 +207,7 @@ class Text {
     if (meaning == Meaning::Pitch) return "4096";
     if (meaning == Meaning::HowMuch)
       return alone_ && depth == 0                                      ? "1"
-             : fixed_ || (depth > 0 && way_.own == Way::Size::Smaller) ? few_
+             : fixed_ || (depth > 0 && way_.own == Way::Size::Smaller) ? (torch_ ? "4" : "16")
              : makes_room(depth)                                       ? "4096"
                                                                        : kHowMany;
     if (way_.alike) return "0";
@@ -366,7 +372,8 @@ class Text {
   std::optional<std::string> of_torch(llvm::StringRef class_name, const std::string& spelling, const std::string& name,
                                       QualType of, int depth) {
     if (class_name == "at::Tensor") {
-      line(spelling + " " + name + " = " + kGivenTensor + "();");
+      const std::size_t number = given_tensors_.try_emplace({filled_, tensors_++}, given_tensors_.size()).first->second;
+      line(spelling + " " + name + " = " + kGivenTensor + "(" + std::to_string(number) + ");");
     } else if (class_name == "c10::cuda::CUDAStream") {
       line(spelling + " " + name + " = " + kGivenTorchStream + "(" + std::to_string(streams_++) + ");");
     } else if (class_name == "c10::Device") {
@@ -405,7 +412,8 @@ class Text {
            });
   }
 
-  /// The end of a callback that makes tensors; who may come to an end does so after a few. Empty: it makes none.
+  /// What a callback does that makes tensors: a source of data, which waits for nothing. One that may come to an end does
+  /// so after a few. Empty: it makes none.
   std::string tensors_for(QualType back) {
     if (!has_tensors(back)) return "";
     const auto* instance = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(back->getAsCXXRecordDecl());
@@ -432,7 +440,7 @@ class Text {
     }
     const QualType back = signature.getReturnType();
     if (const std::string made = tensors_for(back); !made.empty())
-      return "[](" + list + ") -> " + spelled(back) + " { " + body + made + " }";
+      return "[](" + list + ") -> " + spelled(back) + " { " + made + " }";
     return "[](" + list + ") -> " + spelled(back) + " { " + body + "return " +
            (back->isVoidType() ? "" : spelled(back) + "()") + "; }";
   }
@@ -452,7 +460,7 @@ class Text {
       line(spelling + " " + name + "(" + kHowMany + ");");
       return name;
     }
-    if (has_torch(context_) && is_shape(of)) {
+    if (torch_ && is_shape(of)) {
       line(spelling + " " + name + "(2, " + kHowMany + ");");
       return name;
     }
@@ -480,6 +488,7 @@ class Text {
       const clang::CXXRecordDecl* inside = type->getAsCXXRecordDecl();
       if (inside != nullptr && inside->isInStdNamespace() && !moves(*inside)) continue;
       filled_ = field;
+      tensors_ = 0;
       const auto one = variable(type, field->getName(), depth + 1);
       if (one) line(name + "." + field->getNameAsString() + " = static_cast<" + spelled(type) + "&&>(" + *one + ");");
     }
@@ -489,7 +498,7 @@ class Text {
   Symbols& symbols_;
   clang::ASTContext& context_;
   Way way_;
-  const char* few_;     ///< tensors may be as small as one likes; rings come round
+  bool torch_;          ///< PyTorch is used: tensors may be as small as one likes, and rings come round
   bool fixed_ = false;  ///< numbers are small ones
   int variables_ = 0;
   bool alone_ = false;  ///< a pointer to one object is given: as many as numbers say
@@ -499,6 +508,8 @@ class Text {
   std::map<const clang::CXXRecordDecl*, std::string> objects_;  ///< of the program's classes, in this call
   const clang::Decl* filled_ = nullptr;                         ///< the parameter or field that is given a value
   std::map<const clang::Decl*, std::size_t> given_as_;          ///< those that are given memory, numbered
+  std::size_t tensors_ = 0;                                     ///< that it has got
+  std::map<std::pair<const clang::Decl*, std::size_t>, std::size_t> given_tensors_;  ///< numbered
   std::string text_;
   Caller result_;
 };

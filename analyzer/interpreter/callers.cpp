@@ -15,8 +15,9 @@
 //     }
 //
 // WHO GETS ONE. Functions with a body in the main file that nothing in it calls, and classes with a method there that no
-// other code in it uses: who is called in the file is called as its author meant it, and is followed with its caller. Classes
-// that a module makes known to Python are its to call, whoever else does.
+// other code in it uses: who is called in the file is called as its author meant it, and is followed with its caller. In
+// extensions of PyTorch a class of which nothing there makes objects is Python's to make and call, whoever else calls it;
+// and so is one that a module makes known.
 //
 // ARGUMENTS are what most callers would give: memory of its own for each pointer, a stream of the caller's, 64 for numbers
 // that say how much, arrays and containers of 64 elements, structs filled in field by field. Flags, numbers that say
@@ -30,6 +31,7 @@
 #include <set>
 
 #include "analyzer/interpreter/caller_text.h"
+#include "analyzer/interpreter/torch_text.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
@@ -78,7 +80,7 @@ class Registered : public clang::RecursiveASTVisitor<Registered> {
 /// Functions that the main file calls, and classes of which it makes objects or calls methods.
 class Uses : public clang::RecursiveASTVisitor<Uses> {
  public:
-  explicit Uses(const clang::SourceManager& sources) : sources_(sources) {}
+  Uses(const clang::SourceManager& sources, bool torch) : sources_(sources), torch_(torch) {}
   static bool shouldVisitTemplateInstantiations() { return true; }  // NOLINT(readability-identifier-naming)
 
   bool TraverseDecl(clang::Decl* declaration) {
@@ -111,12 +113,12 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
   bool VisitMemberExpr(clang::MemberExpr* expression) {
     if (const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(expression->getMemberDecl())) {
       called(*method);
-      from_outside(*method->getParent());
+      from_outside(called_, *method->getParent());
     }
     return true;
   }
   bool VisitCXXConstructExpr(clang::CXXConstructExpr* expression) {
-    from_outside(*expression->getConstructor()->getParent());
+    from_outside(made_, *expression->getConstructor()->getParent());
     return true;
   }
   /// std::make_unique<Class>(), std::vector<Class>: it is made in there.
@@ -126,7 +128,8 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
   /// Does it call its methods, or make objects of it, for all who do so?
   [[nodiscard]] bool uses(const clang::CXXRecordDecl& record) const {
     const clang::CXXRecordDecl* one = record.getCanonicalDecl();
-    return used_.contains(one) && !registered_.classes.contains(one);
+    if (registered_.classes.contains(one)) return false;
+    return made_.contains(one) || (called_.contains(one) && !torch_);
   }
 
   std::set<const clang::FunctionDecl*> calls;
@@ -139,10 +142,11 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
     body();
     inside_ = before;
   }
-  void from_outside(const clang::CXXRecordDecl& record) {
+  using Classes = std::set<const clang::CXXRecordDecl*>;
+  void from_outside(Classes& classes, const clang::CXXRecordDecl& record) const {
     const auto* within = llvm::dyn_cast_or_null<clang::CXXMethodDecl>(inside_);
     if (within == nullptr || within->getParent()->getCanonicalDecl() != record.getCanonicalDecl())
-      used_.insert(record.getCanonicalDecl());
+      classes.insert(record.getCanonicalDecl());
   }
   void called(const clang::FunctionDecl& function) {
     if (inside_ != nullptr && inside_->getCanonicalDecl() == function.getCanonicalDecl()) return;
@@ -152,7 +156,7 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
   bool contains(QualType type) {
     const clang::CXXRecordDecl* record = type.getNonReferenceType()->getBaseElementTypeUnsafe()->getAsCXXRecordDecl();
     if (record == nullptr) return true;
-    if (!type->isReferenceType()) used_.insert(record->getCanonicalDecl());
+    if (!type->isReferenceType()) made_.insert(record->getCanonicalDecl());
     if (const auto* instance = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(record))
       arguments(instance->getTemplateArgs());
     return true;
@@ -164,7 +168,8 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
 
   const clang::SourceManager& sources_;
   const clang::FunctionDecl* inside_ = nullptr;
-  std::set<const clang::CXXRecordDecl*> used_;
+  bool torch_;
+  Classes made_, called_;
   Registered registered_;
 };
 
@@ -211,7 +216,7 @@ class Candidates : public clang::RecursiveASTVisitor<Candidates> {
 std::vector<Caller> callers(Symbols& symbols) {
   constexpr std::size_t kMost = 120;
   clang::ASTContext& context = symbols.context();
-  Uses uses(context.getSourceManager());
+  Uses uses(context.getSourceManager(), has_torch(context));
   uses.TraverseDecl(context.getTranslationUnitDecl());
   Candidates candidates(context.getSourceManager());
   candidates.TraverseDecl(context.getTranslationUnitDecl());

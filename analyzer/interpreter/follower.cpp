@@ -277,7 +277,8 @@ void Follower::hazard(const ordering::Hazard& reported) {
     made.buffer.origin = std::move(allocation);
     made.buffer.allocated = true;
   }
-  if (cuda_.given_as(found.allocation.range.begin)) made.buffer.name = "memory of the caller's";
+  if (cuda_.given_as(found.allocation.range.begin) && found.kind != HazardKind::ReuseWhileInUse)
+    made.buffer.name = "memory of the caller's";
   made.cause = cause_of(found.explanation.nearest);
   if (found.explanation.record_site != ordering::kNoSite) made.edge = where(found.explanation.record_site);
   if (made.cause == Cause::NeverRecorded && found.explanation.wait_site != ordering::kNoSite)

@@ -72,6 +72,7 @@ Torch::Known::Native Torch::native(std::string_view name) {
       {"streamsan_torch_stream", &T::pool_stream},
       {"streamsan_torch_device", &T::device},
       {kGivenTensor, &T::give_tensor},
+      {kTorchCalled, &T::called},
       {"at::TensorBase::dim", &T::dim},
       {"at::TensorBase::ndimension", &T::dim},
       {"at::TensorBase::size", &T::size},
@@ -224,10 +225,18 @@ Outcome Torch::free(Machine& machine, const Known&, const Arguments& arguments, 
   if (const auto pageable = pageable_.find(at); pageable != pageable_.end()) {
     cuda_.host_freed(machine, at, pageable->second);
     pageable_.erase(pageable);
-  } else {
+  } else if (!cuda_.is_lent(at) || !ends_with_caller(machine)) {
     cuda_.return_block(machine, "the end of a tensor", at);
   }
   return Outcome::Done;
+}
+
+/// It is the made-up caller's own variable that ends, or an object that it has made: another caller keeps its tensors.
+bool Torch::ends_with_caller(const Machine& machine) const {
+  const auto& frames = machine.thread().frames;
+  if (machine.thread().number != 0 || frames.size() < 2) return false;
+  const auto* called = host_.declaration(frames[1].at->getFunction()->getName());
+  return called == nullptr || called->isImplicit() || symbols_.in_system_header(*called);
 }
 
 /// (implementation, storage, description)
@@ -295,8 +304,8 @@ Outcome Torch::give_tensor(Machine& machine, const Known& known, const Arguments
   Tensor tensor;
   bool on_host = false;
   if (guesses_ != nullptr) {
-    tensor.guess = machine.thread().frames.back().at;
-    const TensorGuess& guess = (*guesses_)[tensor.guess];
+    tensor.guess = arguments.word(1);
+    const TensorGuess& guess = (*guesses_)[*tensor.guess];
     tensor.type = guess.type;
     tensor.shape = contiguous(Sizes(guess.dimensions, kEach));
     on_host = guess.on_host;
@@ -305,11 +314,18 @@ Outcome Torch::give_tensor(Machine& machine, const Known& known, const Arguments
   tensor.data = cuda_.given_memory(machine, std::max<Word>(tensor.bytes, 1), on_host, kAsTensor);
   tensor.on_device = Memory::is_device(tensor.data);
   tensor.device = tensor.on_device ? 0 : -1;
+  if (tensor.on_device) cuda_.lend(machine, current_stream(machine, 0), tensor.data);
   const Word given[] = {arguments.word(0), describe(machine, tensor)};
   const llvm::Function* put = machine.module().getFunction(kTorchPut);
   if (known.declared == nullptr || put == nullptr || tensor.data == 0 ||
       !machine.call_next(machine.image().address_of(*put), given))
     return Outcome::Stop;
+  return Outcome::Done;
+}
+
+Outcome Torch::called(Machine& machine, const Known&, const Arguments&, Byte*) {
+  static_cast<void>(cuda_.device(machine));
+  cuda_.hand_out_again(machine);
   return Outcome::Done;
 }
 

@@ -17,7 +17,7 @@
 
 namespace streamsan::analyzer::interpreter {
 
-/// What is not known of tensors that a made-up caller gives, by where it makes them; better with each try.
+/// What is not known of tensors that a made-up caller gives, by the number of the parameter or field; better with each try.
 struct TensorGuess {
   std::size_t dimensions = 2;
   int type = 6;  ///< float
@@ -27,7 +27,7 @@ struct TensorGuess {
   std::set<std::size_t> tried_dimensions;
   std::set<int> tried_types;
 };
-using TensorGuesses = std::map<const llvm::Instruction*, TensorGuess>;
+using TensorGuesses = std::map<Word, TensorGuess>;
 
 /// For answers that are one number, which stand in a slot of their own size.
 void answer_number(Machine& machine, const llvm::Function& function, Byte* result, Word value);
@@ -58,7 +58,7 @@ class Torch {
     bool on_device = false;
     signed char device = -1;
     Word lists = 0;  ///< its sizes, and behind these its strides, in the program's memory
-    const llvm::Instruction* guess = nullptr;
+    std::optional<Word> guess;  ///< the number of that
   };
   /// As a function is known.
   struct Known {
@@ -84,6 +84,7 @@ class Torch {
   Outcome make_current(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome pool_stream(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome device(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome called(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome give_tensor(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   // Of at::TensorBase.
   Outcome dim(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
@@ -124,6 +125,7 @@ class Torch {
   Tensor* tensor(Machine& machine, Word object);
   /// That a method is called for, which asks for something.
   Tensor* self(Machine& machine, const Known& known, const Arguments& arguments, Asked asked = Asked::Nothing);
+  [[nodiscard]] bool ends_with_caller(const Machine& machine) const;
   Word current_stream(Machine& machine, signed char device);
   /// Where it is, as far as bytes that are certain go.
   [[nodiscard]] static ordering::Footprint footprint(const Tensor& tensor);

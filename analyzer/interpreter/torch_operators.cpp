@@ -405,7 +405,7 @@ Outcome Torch::operate(Machine& machine, const Known& known, const Arguments& ar
     return Outcome::Done;
   }
   if (name == "is_pinned" && call.tensors[0] != nullptr) {
-    if (call.tensors[0]->guess != nullptr) {
+    if (call.tensors[0]->guess) {
       asked_ = Asked::Where;
       asked_of_ = call.word(0);
     }
@@ -426,7 +426,7 @@ Outcome Torch::operate(Machine& machine, const Known& known, const Arguments& ar
       const Tensor& of = *call.tensors[*shared];
       const auto with = [&](Shape shape) {
         Tensor part = of;
-        if (shape.sizes != of.shape.sizes) part.guess = nullptr;
+        if (shape.sizes != of.shape.sizes) part.guess.reset();
         part.shape = std::move(shape);
         if (const auto other = call.integer("dtype"); other && name == "view") part.type = static_cast<int>(*other);
         return part;

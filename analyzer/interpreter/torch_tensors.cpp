@@ -64,7 +64,7 @@ Torch::Tensor* Torch::self(Machine& machine, const Known& known, const Arguments
   Tensor* const result = tensor(machine, object);
   if (result == nullptr) {
     machine.stop("a tensor that is not known");
-  } else if (asked != Asked::Nothing && result->guess != nullptr) {
+  } else if (asked != Asked::Nothing && result->guess) {
     asked_ = asked;
     asked_of_ = load_word(object);
   }
@@ -165,10 +165,10 @@ Outcome Torch::data(Machine& machine, const Known& known, const Arguments& argum
   if (of == nullptr) return Outcome::Done;
   if (const auto* list = known.declared->getTemplateSpecializationArgs();
       list != nullptr && list->size() > 0 && list->get(0).getKind() == clang::TemplateArgument::Type &&
-      of->guess != nullptr) {
+      of->guess) {
     const int type = element_type_of(list->get(0).getAsType());
     if (type >= 0 && type != of->type && guesses_ != nullptr) {
-      TensorGuess& guess = (*guesses_)[of->guess];
+      TensorGuess& guess = (*guesses_)[*of->guess];
       if (guess.tried_types.insert(type).second) {
         guess.type = type;
         better_ = true;
@@ -192,8 +192,8 @@ Outcome Torch::set_data(Machine& machine, const Known& known, const Arguments& a
 
 Outcome Torch::check_failed(Machine& machine, const Known&, const Arguments&, Byte*) {
   const auto of = tensors_.find(asked_of_);
-  if (guesses_ != nullptr && of != tensors_.end() && of->second.guess != nullptr) {
-    TensorGuess& guess = (*guesses_)[of->second.guess];
+  if (guesses_ != nullptr && of != tensors_.end() && of->second.guess) {
+    TensorGuess& guess = (*guesses_)[*of->second.guess];
     if (asked_ == Asked::Where) {
       place_elsewhere(guess);
     } else if (asked_ == Asked::Dimensions) {
@@ -220,8 +220,8 @@ Outcome Torch::check_failed(Machine& machine, const Known&, const Arguments&, By
 
 void Torch::blame(Word address) {
   for (const auto& [implementation, tensor] : tensors_) {
-    if (tensor.guess == nullptr || address - tensor.data >= tensor.bytes || guesses_ == nullptr) continue;
-    TensorGuess& guess = (*guesses_)[tensor.guess];
+    if (tensor.guess == std::nullopt || address - tensor.data >= tensor.bytes || guesses_ == nullptr) continue;
+    TensorGuess& guess = (*guesses_)[*tensor.guess];
     if (!guess.on_host) place_elsewhere(guess);
     return;
   }
@@ -236,8 +236,8 @@ void Torch::place_elsewhere(TensorGuess& guess) {
 }
 
 bool Torch::suppose_on_host(Machine& machine, const Tensor& tensor) {
-  if (guesses_ == nullptr || tensor.guess == nullptr) return false;
-  TensorGuess& guess = (*guesses_)[tensor.guess];
+  if (guesses_ == nullptr || tensor.guess == std::nullopt) return false;
+  TensorGuess& guess = (*guesses_)[*tensor.guess];
   if (guess.was_elsewhere) return false;
   place_elsewhere(guess);
   guess.supposed = true;

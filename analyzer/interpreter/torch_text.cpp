@@ -28,7 +28,11 @@ namespace streamsan_torch {
 struct Storage final : c10::StorageImpl { using c10::StorageImpl::StorageImpl; };
 struct Tensor final : c10::TensorImpl {
   using c10::TensorImpl::TensorImpl;
-  void release_resources() override { storage_ = {}; }
+  void release_resources() override {
+    storage_ = {};
+    gradient.reset();
+  }
+  at::Tensor gradient;
   void become(streamsan_torch_about* about, c10::intrusive_ptr<c10::StorageImpl> storage) {
     set_sizes_and_strides(c10::IntArrayRef(about->sizes, about->dimensions),
                           c10::IntArrayRef(about->strides, about->dimensions), about->offset);
@@ -75,7 +79,8 @@ extern "C" void streamsan_torch_put_list(std::vector<at::Tensor>* where, streams
   new (where) std::vector<at::Tensor>();
   for (unsigned long i = 0; i < count; ++i) where->push_back(streamsan_torch::make(about[i]));
 }
-at::Tensor streamsan_given_tensor();
+at::Tensor streamsan_given_tensor(unsigned long);
+extern "C" void streamsan_torch_called();
 )";
 
 constexpr const char* kImplementation = R"(
@@ -121,6 +126,15 @@ inline bool c10::TensorImpl::compute_strides_like_channels_last_3d(identity<bool
 inline bool c10::TensorImpl::compute_non_overlapping_and_dense(identity<bool>) const {
   return streamsan_torch::is_contiguous(sizes(), strides());
 }
+)";
+
+constexpr const char* kGradients = R"(
+inline at::Tensor& c10::TensorImpl::mutable_grad() { return static_cast<streamsan_torch::Tensor*>(this)->gradient; }
+inline const at::Tensor& c10::TensorImpl::grad() const {
+  return static_cast<const streamsan_torch::Tensor*>(this)->gradient;
+}
+inline bool c10::TensorImpl::requires_grad() const { return false; }
+inline void c10::TensorImpl::set_requires_grad(bool) {}
 )";
 
 constexpr const char* kBlob = R"(
@@ -252,10 +266,14 @@ inline void at::cuda::CUDAGraph::capture_begin(MempoolId_t, cudaStreamCaptureMod
   capture_stream_ = c10::cuda::getCurrentCUDAStream();
   cudaStreamBeginCapture(capture_stream_.stream(), mode);
 }
+)";
+constexpr const char* kGraphEnd = R"(
 inline void at::cuda::CUDAGraph::capture_end() {
   cudaStreamEndCapture(capture_stream_.stream(), &graph_);
   cudaGraphInstantiateWithFlags(&graph_exec_, graph_, 0);
 }
+)";
+constexpr const char* kGraphReplay = R"(
 inline void at::cuda::CUDAGraph::instantiate() {}
 inline void at::cuda::CUDAGraph::replay() {
   cudaGraphLaunch(graph_exec_, c10::cuda::getCurrentCUDAStream().stream());
@@ -275,9 +293,9 @@ bool has_torch(clang::ASTContext& context) {
 }
 
 std::span<const char* const> torch_text() {
-  static constexpr std::array kText = {kTensors, kImplementation, kContiguous,       kContiguousNow, kContiguousBefore,
+  static constexpr std::array kText = {kTensors, kImplementation, kGradients, kContiguous,       kContiguousNow, kContiguousBefore,
                                        kBlob,    kStreams,        kStreamOfPriority, kStreamQuery,   kStreamSynchronize,
-                                       kDevices, kSetDevice,      kSetDeviceBefore, kSynchronize, kGraph, kGraphBefore, kGraphWork};
+                                       kDevices, kSetDevice,      kSetDeviceBefore, kSynchronize, kGraph, kGraphBefore, kGraphWork, kGraphEnd, kGraphReplay};
   return kText;
 }
 

@@ -123,12 +123,13 @@ bool has_stream_operations(const ir::Function& function) {
   return false;
 }
 
-/// Is there anything that could run beside something else: a stream of the program's, or a copy that is not waited for?
+/// Is there anything that could run beside something else: a stream of the program's, one that waits for another (a static
+/// variable's own beginning is not seen), or a copy that is not waited for?
 bool has_lanes(const ir::Program& program) {
   for (const auto& [usr, function] : program.functions) {
     for (const ir::Block& block : function.blocks) {
       for (const ir::Op& op : block.ops) {
-        if (op.kind == ir::OpKind::CreateStream) return true;
+        if (op.kind == ir::OpKind::CreateStream || op.kind == ir::OpKind::Wait) return true;
         if (op.kind != ir::OpKind::Enqueue) continue;
         if ((op.work == ir::Work::Copy && op.form == ir::Form::Asynchronous) || op.transfers) return true;
       }
