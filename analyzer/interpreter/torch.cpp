@@ -159,8 +159,16 @@ Outcome Torch::call(Machine& machine, const llvm::Function& function, const Argu
                           std::ranges::any_of(what.declared->parameters(), [&](const clang::ParmVarDecl* parameter) {
                             return is_tensor(parameter->getType());
                           });
-  if (of_tensors || what.declared->getReturnType()->isRecordType()) {
+  const clang::QualType back = what.declared->getReturnType();
+  if (of_tensors || back->isRecordType()) {
     machine.stop("a function of PyTorch that is not known: " + what.declared->getQualifiedNameAsString());
+  } else if (const clang::QualType of = back.getNonReferenceType();
+             back->isReferenceType() && result != nullptr && !of->isIncompleteType()) {
+    // Something of its own, all zeros.
+    Word& one = referred_[&function];
+    const auto size = static_cast<std::size_t>(symbols_.context().getTypeSizeInChars(of).getQuantity());
+    if (one == 0) one = reinterpret_cast<Word>(machine.memory().heap(std::max<std::size_t>(size, 1), 64));
+    give(result, one);
   }
   return Outcome::Done;
 }

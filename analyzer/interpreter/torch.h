@@ -139,6 +139,7 @@ class Torch {
   const HostModule& host_;
   Cuda& cuda_;
   std::map<const llvm::Function*, Known> known_;
+  std::map<const llvm::Function*, Word> referred_;                   ///< what functions that are not known refer to
   std::map<Word, Tensor> tensors_;                                   ///< by c10::TensorImpl
   std::map<Word, Tensor> described_;                                 ///< and not yet made
   std::map<Word, Word> pageable_;                                    ///< memory of the host's: bytes by address

@@ -83,6 +83,33 @@ at::Tensor streamsan_given_tensor(unsigned long);
 extern "C" void streamsan_torch_called();
 )";
 
+// at::tensor({1, 2}, options): made by the host, which copies it to where it is wanted.
+constexpr const char* kValues = R"(
+namespace streamsan_torch {
+template <typename T>
+at::Tensor of_values(c10::ArrayRef<T> values, const c10::TensorOptions& options) {
+  const int64_t sizes[] = {static_cast<int64_t>(values.size())};
+  at::Tensor made = at::empty(c10::IntArrayRef(sizes, 1), options.device(c10::Device(c10::DeviceType::CPU)));
+  return options.device().is_cuda() ? made.to(options.device()) : made;
+}
+}
+inline at::Tensor at::tensor(c10::ArrayRef<double> values, const c10::TensorOptions& options) {
+  return streamsan_torch::of_values(values, options);
+}
+inline at::Tensor at::tensor(c10::ArrayRef<float> values, const c10::TensorOptions& options) {
+  return streamsan_torch::of_values(values, options);
+}
+inline at::Tensor at::tensor(c10::ArrayRef<int64_t> values, const c10::TensorOptions& options) {
+  return streamsan_torch::of_values(values, options);
+}
+inline at::Tensor at::tensor(c10::ArrayRef<int> values, const c10::TensorOptions& options) {
+  return streamsan_torch::of_values(values, options);
+}
+inline at::Tensor at::tensor(c10::ArrayRef<bool> values, const c10::TensorOptions& options) {
+  return streamsan_torch::of_values(values, options);
+}
+)";
+
 constexpr const char* kImplementation = R"(
 inline c10::TensorImpl::TensorImpl(Storage&& storage, DispatchKeySet key_set, const caffe2::TypeMeta data_type,
                                    std::optional<c10::Device> device)
@@ -135,6 +162,32 @@ inline const at::Tensor& c10::TensorImpl::grad() const {
 }
 inline bool c10::TensorImpl::requires_grad() const { return false; }
 inline void c10::TensorImpl::set_requires_grad(bool) {}
+)";
+// What autograd would compute is not.
+constexpr const char* kAutograd = R"(
+inline const at::TensorBase& at::TensorBase::requires_grad_(bool) const { return *this; }
+)";
+constexpr const char* kBackward = R"(
+inline void at::Tensor::_backward(TensorList, const std::optional<Tensor>&, std::optional<bool>, bool) const {}
+)";
+constexpr const char* kDefaultType = R"(
+inline const caffe2::TypeMeta c10::get_default_dtype() {
+  return caffe2::TypeMeta::fromScalarType(c10::ScalarType::Float);
+}
+inline c10::ScalarType c10::get_default_dtype_as_scalartype() { return c10::ScalarType::Float; }
+)";
+// All numbers are known.
+constexpr const char* kSymbols = R"(
+inline bool c10::SymBool::guard_bool(const char*, int64_t) const { return as_bool_unchecked(); }
+inline bool c10::SymBool::expect_true(const char*, int64_t) const { return as_bool_unchecked(); }
+inline bool c10::SymBool::guard_size_oblivious(const char*, int64_t) const { return as_bool_unchecked(); }
+inline bool c10::SymBool::has_hint() const { return true; }
+inline int64_t c10::SymInt::guard_int(const char*, int64_t) const { return as_int_unchecked(); }
+)";
+constexpr const char* kSymbolsNow = R"(
+inline bool c10::SymBool::guard_or_false(const char*, int64_t) const { return as_bool_unchecked(); }
+inline bool c10::SymBool::guard_or_true(const char*, int64_t) const { return as_bool_unchecked(); }
+inline bool c10::SymBool::statically_known_true(const char*, int64_t) const { return as_bool_unchecked(); }
 )";
 
 constexpr const char* kBlob = R"(
@@ -252,6 +305,16 @@ inline void torch::cuda::synchronize(int64_t device) {
 }
 )";
 
+constexpr const char* kProperties = R"(
+inline cudaDeviceProp* at::cuda::getDeviceProperties(c10::DeviceIndex device) {
+  cudaDeviceProp* const properties = new cudaDeviceProp;
+  cudaGetDeviceProperties(properties, device);
+  return properties;
+}
+inline cudaDeviceProp* at::cuda::getCurrentDeviceProperties() { return getDeviceProperties(0); }
+inline int at::cuda::warp_size() { return 32; }
+)";
+
 // A captured graph, of which the memory is its own.
 constexpr const char* kGraph = R"(
 inline at::cuda::CUDAGraph::CUDAGraph(bool keep)
@@ -293,9 +356,9 @@ bool has_torch(clang::ASTContext& context) {
 }
 
 std::span<const char* const> torch_text() {
-  static constexpr std::array kText = {kTensors, kImplementation, kGradients, kContiguous,       kContiguousNow, kContiguousBefore,
+  static constexpr std::array kText = {kTensors, kImplementation, kValues, kGradients, kAutograd, kBackward, kDefaultType, kSymbols, kSymbolsNow, kContiguous,       kContiguousNow, kContiguousBefore,
                                        kBlob,    kStreams,        kStreamOfPriority, kStreamQuery,   kStreamSynchronize,
-                                       kDevices, kSetDevice,      kSetDeviceBefore, kSynchronize, kGraph, kGraphBefore, kGraphWork, kGraphEnd, kGraphReplay};
+                                       kDevices, kSetDevice,      kSetDeviceBefore, kSynchronize, kProperties, kGraph, kGraphBefore, kGraphWork, kGraphEnd, kGraphReplay};
   return kText;
 }
 
