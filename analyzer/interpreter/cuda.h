@@ -100,6 +100,8 @@ class Cuda {
   /// long as the call takes that it is given to.
   void lend(Machine& machine, Word stream, Word block);
   [[nodiscard]] bool is_lent(Word block) const;
+  /// The program writes it: so the caller keeps it, for what it asked for.
+  void keep_lent(Word block);
   /// A call of the caller's is over, and it goes on, with its streams.
   void hand_out_again(Machine& machine);
 

@@ -222,6 +222,10 @@ bool Cuda::is_lent(Word block) const {
   return lent != lent_blocks_.end() && lent->second.given;
 }
 
+void Cuda::keep_lent(Word block) {
+  if (is_lent(block)) lent_blocks_.erase(block);
+}
+
 void Cuda::hand_out_again(Machine& machine, const Returned& block) {
   const ordering::Call call = now(machine, "an allocation");
   model_.block_allocate(call, block.stream ? std::optional(stream(*block.stream)) : std::nullopt, block.range);

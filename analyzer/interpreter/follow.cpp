@@ -67,6 +67,10 @@ class Judgement {
     const auto by_host = [](const ordering::Access& access) { return access.source == ordering::AccessSource::Host; };
     if ((by_host(hazard.earlier) || by_host(hazard.later)) && cuda_.given_as(hazard.allocation.range.begin))
       return false;
+    // Who gives a tensor to be written keeps it.
+    if (hazard.kind == ordering::HazardKind::ReuseWhileInUse && cuda_.given_as(hazard.allocation.range.begin) &&
+        hazard.earlier.mode != ordering::AccessMode::Read)
+      return false;
     // The caller's streams may be one, and that of an object that shows it.
     const bool by_caller = is_anybodys(hazard.earlier) || is_anybodys(hazard.later);
     if (by_caller && (exposing_ || (is_anybodys(hazard.earlier) && is_anybodys(hazard.later)))) return false;

@@ -20,6 +20,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "analyzer/interpreter/library.h"
 #include "analyzer/interpreter/module.h"
 #include "analyzer/interpreter/torch_text.h"
 #include "analyzer/interpreter/values.h"
@@ -105,6 +106,10 @@ Torch::Known::Native Torch::native(std::string_view name) {
       {"c10::detail::_str_wrapper::call", &T::text},
       {"c10::detail::torchInternalAssertFail", &T::check_failed},
       {"torch::detail::TorchLibraryInit::TorchLibraryInit", &T::nothing},
+      {"pybind11::gil_scoped_release::gil_scoped_release", &T::nothing},
+      {"pybind11::gil_scoped_release::~gil_scoped_release", &T::nothing},
+      {"pybind11::gil_scoped_acquire::gil_scoped_acquire", &T::nothing},
+      {"pybind11::gil_scoped_acquire::~gil_scoped_acquire", &T::nothing},
   };
   const auto found = kNatives.find(name);
   return found == kNatives.end() ? nullptr : found->second;
@@ -134,7 +139,7 @@ const Torch::Known& Torch::known(const llvm::Function& function) {
 bool Torch::takes(const llvm::Function& function) {
   const llvm::StringRef name = function.getName();
   if (!name.contains("2at10Tensor") && !name.contains("2at6Tensor") && !name.contains("3c104cuda") &&
-      !name.contains("3c106detail") && !name.contains("16TorchLibraryInit"))
+      !name.contains("3c106detail") && !name.contains("16TorchLibraryInit") && !name.contains("8pybind1118gil_scoped_"))
     return false;
   return known(function).native != nullptr;
 }
@@ -179,13 +184,7 @@ Outcome Torch::text(Machine& machine, const Known& known, const Arguments& argum
     if (arguments.size() > 0) answer_number(machine, *known.function, result, arguments.word(0));
     return Outcome::Done;
   }
-  // Its characters, none, stand in itself, behind where they are and how many.
-  const Word at = arguments.word(0);
-  constexpr std::size_t kSize = 32, kCharacters = 16;
-  if (!machine.writes(at, kSize)) return Outcome::Stop;
-  std::memset(reinterpret_cast<void*>(at), 0, kSize);
-  store_word(at, at + kCharacters);
-  return Outcome::Done;
+  return Library::no_text(machine, arguments);
 }
 
 // ---- streams ------------------------------------------------------------------------------------------------------------

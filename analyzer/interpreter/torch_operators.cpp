@@ -139,6 +139,7 @@ Torch::Tensor Torch::make(Machine& machine, const std::string& name, Shape shape
 }
 
 void Torch::move(Machine& machine, const std::string& name, const Tensor& to, const Tensor& from, bool waits) {
+  cuda_.keep_lent(to.data);
   if (!to.on_device && !from.on_device) {
     const auto bytes = static_cast<Word>(from.shape.count() * size_of_type(from.type));
     const Word size = std::min<Word>(bytes, static_cast<Word>(to.shape.count() * size_of_type(to.type)));
@@ -172,6 +173,7 @@ void Torch::work(Machine& machine, Call& call, const std::vector<Tensor>& fresh)
   std::optional<signed char> device;
   const auto touches = [&](const Tensor& tensor, bool writes) {
     if (tensor.shape.count() == 0) return;
+    if (writes) cuda_.keep_lent(tensor.data);
     if (tensor.on_device) {
       if (!device) device = tensor.device;
       bytes.push_back({.bytes = footprint(tensor), .mode = writes ? AccessMode::Write : AccessMode::Read});
