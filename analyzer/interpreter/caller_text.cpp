@@ -450,9 +450,8 @@ class Text {
     static constexpr std::array kShape = {"shape", "sizes", "size", "dims", "dimensions"};
     const auto* named = llvm::dyn_cast_or_null<clang::NamedDecl>(filled_);
     if (named == nullptr || !of->isSpecificBuiltinType(clang::BuiltinType::Long)) return false;
-    return std::ranges::any_of(words_of(named->getName()), [](const std::string& word) {
-      return std::ranges::find(kShape, word) != kShape.end();
-    });
+    return std::ranges::any_of(words_of(named->getName()),
+                               [](const std::string& word) { return std::ranges::find(kShape, word) != kShape.end(); });
   }
 
   std::optional<std::string> sequence(const std::string& spelling, const std::string& name, QualType of, int depth) {

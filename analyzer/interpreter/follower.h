@@ -30,7 +30,7 @@ class Follower : public World, public ordering::HazardSink {
   Follower(Symbols& symbols, const HostModule& host, const FollowOptions& options, Followed& followed);
 
   Outcome call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result) override;
-  bool takes(const llvm::Function& function) override { 
+  bool takes(const llvm::Function& function) override {
     return Library::takes(function) || torch_.takes(function) || cuda_.takes(function);
   }
   void polled(Machine& machine) override { cuda_.may_wait(machine); }

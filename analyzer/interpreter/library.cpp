@@ -386,23 +386,22 @@ Outcome Library::call(Machine& machine, const llvm::Function& function, const Ar
 }
 
 bool Library::takes(const llvm::Function& function) {
-  static constexpr std::array kStreams = {
-      "_ZNSo",
-      "_ZNSiC",
-      "_ZNSiD",
-      "_ZNSdC",
-      "_ZNSdD",
-      "_ZStlsISt11char_traitsIcEERSt13basic_ostream",
-      "_ZSt4endl",
-      "_ZSt5flush",
-      "_ZNSt7__cxx1118basic_stringstream",
-      "_ZNKSt7__cxx1118basic_stringstream",
-      "_ZNSt7__cxx1119basic_ostringstream",
-      "_ZNKSt7__cxx1119basic_ostringstream",
-      "_ZNKRSt7__cxx1118basic_stringstream",
-      "_ZNKRSt7__cxx1119basic_ostringstream",
-      "_ZNOSt7__cxx1118basic_stringstream",
-      "_ZNOSt7__cxx1119basic_ostringstream"};
+  static constexpr std::array kStreams = {"_ZNSo",
+                                          "_ZNSiC",
+                                          "_ZNSiD",
+                                          "_ZNSdC",
+                                          "_ZNSdD",
+                                          "_ZStlsISt11char_traitsIcEERSt13basic_ostream",
+                                          "_ZSt4endl",
+                                          "_ZSt5flush",
+                                          "_ZNSt7__cxx1118basic_stringstream",
+                                          "_ZNKSt7__cxx1118basic_stringstream",
+                                          "_ZNSt7__cxx1119basic_ostringstream",
+                                          "_ZNKSt7__cxx1119basic_ostringstream",
+                                          "_ZNKRSt7__cxx1118basic_stringstream",
+                                          "_ZNKRSt7__cxx1119basic_ostringstream",
+                                          "_ZNOSt7__cxx1118basic_stringstream",
+                                          "_ZNOSt7__cxx1119basic_ostringstream"};
   const llvm::StringRef name = function.getName();
   return name.starts_with("_Z") &&
          std::ranges::any_of(kStreams, [&](const char* stream) { return name.starts_with(stream); });

@@ -164,8 +164,7 @@ Outcome Torch::data(Machine& machine, const Known& known, const Arguments& argum
   Tensor* of = self(machine, known, arguments, Asked::Type);
   if (of == nullptr) return Outcome::Done;
   if (const auto* list = known.declared->getTemplateSpecializationArgs();
-      list != nullptr && list->size() > 0 && list->get(0).getKind() == clang::TemplateArgument::Type &&
-      of->guess) {
+      list != nullptr && list->size() > 0 && list->get(0).getKind() == clang::TemplateArgument::Type && of->guess) {
     const int type = element_type_of(list->get(0).getAsType());
     if (type >= 0 && type != of->type && guesses_ != nullptr) {
       TensorGuess& guess = (*guesses_)[*of->guess];

@@ -170,6 +170,22 @@ inline const at::TensorBase& at::TensorBase::requires_grad_(bool) const { return
 constexpr const char* kBackward = R"(
 inline void at::Tensor::_backward(TensorList, const std::optional<Tensor>&, std::optional<bool>, bool) const {}
 )";
+constexpr const char* kDetached = R"(
+namespace streamsan_torch {
+inline c10::intrusive_ptr<c10::TensorImpl> again(const c10::TensorImpl* of) {
+  return at::alias(at::Tensor(c10::intrusive_ptr<c10::TensorImpl>::reclaim_copy(const_cast<c10::TensorImpl*>(of))))
+      .getIntrusivePtr();
+}
+}
+inline c10::intrusive_ptr<c10::TensorImpl> c10::TensorImpl::shallow_copy_and_detach(const c10::VariableVersion&,
+                                                                                    bool) const {
+  return streamsan_torch::again(this);
+}
+inline c10::intrusive_ptr<c10::TensorImpl> c10::TensorImpl::shallow_copy_and_detach(c10::VariableVersion&&,
+                                                                                    bool) const {
+  return streamsan_torch::again(this);
+}
+)";
 constexpr const char* kDefaultType = R"(
 inline const caffe2::TypeMeta c10::get_default_dtype() {
   return caffe2::TypeMeta::fromScalarType(c10::ScalarType::Float);
@@ -356,9 +372,12 @@ bool has_torch(clang::ASTContext& context) {
 }
 
 std::span<const char* const> torch_text() {
-  static constexpr std::array kText = {kTensors, kImplementation, kValues, kGradients, kAutograd, kBackward, kDefaultType, kSymbols, kSymbolsNow, kContiguous,       kContiguousNow, kContiguousBefore,
-                                       kBlob,    kStreams,        kStreamOfPriority, kStreamQuery,   kStreamSynchronize,
-                                       kDevices, kSetDevice,      kSetDeviceBefore, kSynchronize, kProperties, kGraph, kGraphBefore, kGraphWork, kGraphEnd, kGraphReplay};
+  static constexpr std::array kText = {
+      kTensors,          kImplementation, kValues,          kGradients,        kAutograd,    kBackward,
+      kDetached,         kDefaultType,    kSymbols,         kSymbolsNow,       kContiguous,  kContiguousNow,
+      kContiguousBefore, kBlob,           kStreams,         kStreamOfPriority, kStreamQuery, kStreamSynchronize,
+      kDevices,          kSetDevice,      kSetDeviceBefore, kSynchronize,      kProperties,  kGraph,
+      kGraphBefore,      kGraphWork,      kGraphEnd,        kGraphReplay};
   return kText;
 }
 

@@ -59,6 +59,7 @@ void sum(const Source& source, const at::Tensor& total) {
 // CHECK: (void)::scaled(
 // CHECK: {{^}}  to its end
 void scaled(const at::Tensor& scale, const at::Tensor& x) {
+  const pybind11::gil_scoped_release released;
   TORCH_CHECK(scale.numel() == 1, "one number, and not ", scale.numel());
   at::Tensor copy = at::empty({64, 64}, x.options());
   const at::cuda::CUDAStream side = at::cuda::getStreamFromPool();

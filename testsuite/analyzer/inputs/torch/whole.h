@@ -412,7 +412,15 @@ struct CUDAGraph {
 
 // ---- modules ------------------------------------------------------------------------------------------------------------
 
+extern "C" int PyGILState_Check();
 namespace pybind11 {
+class gil_scoped_release {
+ public:
+  gil_scoped_release() {
+    if (PyGILState_Check() == 0) ::c10::detail::torchCheckFail(__func__, __FILE__, 0, "the lock is not held");
+  }
+  ~gil_scoped_release() {}
+};
 struct module_ {
   template <typename Function>
   module_& def(const char* name, Function function);
@@ -427,7 +435,7 @@ class class_ {
 }  // namespace pybind11
 #define PYBIND11_MODULE(name, variable) void pybind11_init_##name(::pybind11::module_& variable)
 
-#define TORCH_CHECK(cond, ...) \
-  if (!(cond))         \
+#define TORCH_CHECK(cond, ...)                                                       \
+  if (!(cond))                                                                       \
   ::c10::detail::torchCheckFail(__func__, __FILE__, static_cast<uint32_t>(__LINE__), \
                                 ::c10::detail::torchCheckMsgImpl(#cond, ##__VA_ARGS__))
