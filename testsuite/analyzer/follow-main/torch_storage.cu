@@ -16,7 +16,7 @@ struct Entry {
 };
 
 // CHECK: *new ::Shelf(
-// CHECK: (void)object.park(); streamsan_torch_called();
+// CHECK: (void)object.park();{{.*}} streamsan_torch_called();
 // CHECK: {{^}}  to its end
 class Shelf {
  public:
