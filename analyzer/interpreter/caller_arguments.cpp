@@ -55,6 +55,7 @@ std::optional<std::string> CallerArguments::list_of(const clang::FunctionDecl& f
       function.parameters(), [](const clang::ParmVarDecl* parameter) { return counts_bytes(parameter->getName()); });
   for (const clang::ParmVarDecl* parameter : function.parameters()) {
     filled_ = parameter;
+    tensors_ = 0;
     bytes_ = bytes;
     const QualType type = parameter->getType();
     const QualType of = type.getNonReferenceType().getUnqualifiedType();
@@ -126,7 +127,7 @@ std::string CallerArguments::number(llvm::StringRef called, int depth, Meaning o
   if (meaning == Meaning::Pitch) return "4096";
   if (meaning == Meaning::HowMuch) {
     if (alone_ && depth == 0) return "1";
-    if (fixed_ || (depth > 0 && way_.own == Way::Size::Smaller)) return "16";
+    if (fixed_ || (depth > 0 && way_.own == Way::Size::Smaller)) return torch_ ? "4" : "16";
     if (!makes_room || way_.own != Way::Size::Larger) return how_many();
     return counts_bytes(called) ? "65536" : bytes_ ? how_many() : "4096";
   }
@@ -259,6 +260,7 @@ void CallerArguments::fill(const std::string& name, const clang::CXXRecordDecl& 
       continue;
     if (type.isConstQualified() || type->isReferenceType() || field->getName().empty()) continue;
     filled_ = field;
+    tensors_ = 0;
     const std::string at = name + "." + field->getNameAsString();
     if (type->isArrayType()) {
       if (context_.getAsConstantArrayType(type) != nullptr) fill_array(at, type, field->getName(), depth);

@@ -12,6 +12,7 @@
 
 #include "analyzer/interpreter/caller_numbers.h"
 #include "analyzer/interpreter/caller_text.h"
+#include "analyzer/interpreter/torch_text.h"
 
 namespace clang {
 class ClassTemplateSpecializationDecl;
@@ -24,7 +25,12 @@ namespace streamsan::analyzer {
 class CallerArguments {
  public:
   CallerArguments(Symbols& symbols, const Way& way, const KnownOfFile& file, Caller& caller)
-      : symbols_(symbols), context_(symbols.context()), way_(way), file_(file), caller_(caller) {}
+      : symbols_(symbols),
+        context_(symbols.context()),
+        way_(way),
+        file_(file),
+        torch_(has_torch(context_)),
+        caller_(caller) {}
 
   void line(const std::string& text, Caller::Line what = Caller::Line::Other);
 
@@ -71,7 +77,9 @@ class CallerArguments {
                                       clang::QualType of, int depth);
   std::optional<std::string> sequence(const std::string& spelling, const std::string& name, clang::QualType of,
                                       llvm::StringRef called, int depth);
-  [[nodiscard]] std::string callback(const clang::FunctionProtoType& signature) const;
+  [[nodiscard]] std::string tensors_for(clang::QualType back);
+  [[nodiscard]] std::string callback(const clang::FunctionProtoType& signature);
+  [[nodiscard]] bool is_shape(clang::QualType of) const;
   void fill(const std::string& name, const clang::CXXRecordDecl& record, int depth);
   bool fill_array(const std::string& name, clang::QualType type, llvm::StringRef called, int depth);
   bool is_object(clang::QualType pointer);
@@ -83,6 +91,7 @@ class CallerArguments {
   clang::ASTContext& context_;
   const Way way_;
   const KnownOfFile& file_;
+  const bool torch_;  ///< PyTorch is used: tensors may be as small as one likes, and rings come round
   Caller& caller_;
   bool fixed_ = false;  ///< numbers are small ones
   bool bytes_ = false;  ///< what is made is given a number of bytes
@@ -99,6 +108,8 @@ class CallerArguments {
   std::vector<std::pair<const clang::CXXRecordDecl*, std::string>> lent_;
   const clang::Decl* filled_ = nullptr;                 ///< the parameter or field that is given a value
   std::map<const clang::Decl*, std::size_t> given_as_;  ///< those that are given memory, numbered
+  std::size_t tensors_ = 0;                             ///< that it has got
+  std::map<std::pair<const clang::Decl*, std::size_t>, std::size_t> given_tensors_;  ///< numbered
 };
 
 }  // namespace streamsan::analyzer

@@ -112,6 +112,10 @@ std::optional<std::string> CallerArguments::of_standard(const clang::ClassTempla
     if (one) line(spelling + " " + name + "(" + *one + ");");
     return or_none(one.has_value(), name);
   }
+  if (class_name == "basic_ostream") {
+    line(spelling + " " + name + "(nullptr);");
+    return name;
+  }
   if (class_name == "pair") {
     const QualType other = argument(record, 1);
     const auto first = variable(of, called, depth + 1);
@@ -139,7 +143,8 @@ std::optional<std::string> CallerArguments::of_standard(const clang::ClassTempla
 std::optional<std::string> CallerArguments::of_torch(llvm::StringRef class_name, const std::string& spelling,
                                                      const std::string& name, QualType of, int depth) {
   if (class_name == "at::Tensor") {
-    line(spelling + " " + name + " = " + kGivenTensor + "();");
+    const std::size_t number = given_tensors_.try_emplace({filled_, tensors_++}, given_tensors_.size()).first->second;
+    line(spelling + " " + name + " = " + kGivenTensor + "(" + std::to_string(number) + ");");
   } else if (class_name == "c10::cuda::CUDAStream") {
     line(spelling + " " + name + " = " + kGivenTorchStream + "(" + std::to_string(streams_++) + ");");
   } else if (class_name == "c10::Device") {
@@ -162,8 +167,44 @@ std::optional<std::string> CallerArguments::of_torch(llvm::StringRef class_name,
   return name;
 }
 
+namespace {
+
+/// Does an object have tensors in it, or in what it has?
+bool has_tensors(QualType type, int depth = 0) {
+  constexpr int kDeepest = 4;
+  const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
+  if (record == nullptr || depth > kDeepest) return false;
+  if (record->getQualifiedNameAsString() == "at::Tensor") return true;
+  if (const auto* instance = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(record);
+      instance != nullptr && record->isInStdNamespace())
+    return std::ranges::any_of(instance->getTemplateArgs().asArray(), [&](const clang::TemplateArgument& one) {
+      return one.getKind() == clang::TemplateArgument::Type && has_tensors(one.getAsType(), depth + 1);
+    });
+  return record->isAggregate() && std::ranges::any_of(record->fields(), [&](const clang::FieldDecl* field) {
+           return has_tensors(field->getType(), depth + 1);
+         });
+}
+
+}  // namespace
+
+/// What a callback does that makes tensors: a source of data, which waits for nothing. One that may come to an end does
+/// so after a few. Empty: it makes none.
+std::string CallerArguments::tensors_for(QualType back) {
+  if (!has_tensors(back)) return "";
+  const auto* instance = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(back->getAsCXXRecordDecl());
+  const bool may_end = instance != nullptr && instance->getName() == "optional";
+  const std::string outside = std::exchange(caller_.text, "");
+  const std::size_t lines = caller_.lines.size();
+  const auto one = variable(may_end ? instance->getTemplateArgs()[0].getAsType() : back, "", 1);
+  std::string body = std::exchange(caller_.text, outside);
+  caller_.lines.resize(lines);
+  if (!one) return "";
+  std::ranges::replace(body, '\n', ' ');
+  return (may_end ? "static int left = 8; if (left-- <= 0) return {}; " : "") + body + "return " + *one + ";";
+}
+
 /// A lambda, which writes what it is given pointers to.
-std::string CallerArguments::callback(const clang::FunctionProtoType& signature) const {
+std::string CallerArguments::callback(const clang::FunctionProtoType& signature) {
   std::string list, body = std::string(kCalledBack) + "(); ";
   for (const QualType parameter : signature.param_types()) {
     const std::string own = "p" + std::to_string(list.size());
@@ -173,6 +214,8 @@ std::string CallerArguments::callback(const clang::FunctionProtoType& signature)
       body += "*" + own + " = " + spelled(pointee) + "(); ";
   }
   const QualType back = signature.getReturnType();
+  if (const std::string made = tensors_for(back); !made.empty())
+    return "[](" + list + ") -> " + spelled(back) + " { " + made + " }";
   return "[](" + list + ") -> " + spelled(back) + " { " + body + "return " +
          (back->isVoidType() ? "" : spelled(back) + "()") + "; }";
 }
@@ -186,10 +229,20 @@ bool is_costly(QualType type) {
 
 }  // namespace
 
+/// Is what is filled the sizes of a tensor, by its name?
+bool CallerArguments::is_shape(QualType of) const {
+  const auto* named = llvm::dyn_cast_or_null<clang::NamedDecl>(filled_);
+  return named != nullptr && of->isSpecificBuiltinType(clang::BuiltinType::Long) && says_shape(named->getName());
+}
+
 std::optional<std::string> CallerArguments::sequence(const std::string& spelling, const std::string& name, QualType of,
                                                      llvm::StringRef called, int depth) {
   if (of->isBooleanType() || of->isRealFloatingType()) {
     line(spelling + " " + name + "(" + elements() + ");");
+    return name;
+  }
+  if (torch_ && is_shape(of)) {
+    line(spelling + " " + name + "(2, " + how_many() + ");");
     return name;
   }
   line(spelling + " " + name + ";");

@@ -51,6 +51,11 @@ std::string one_of(llvm::StringRef name) {
   return name.size() > 2 && name.ends_with("s") ? name.drop_back().str() : name.str();
 }
 
+bool says_shape(llvm::StringRef name) {
+  static constexpr std::array<llvm::StringRef, 5> kShape = {"shape", "sizes", "size", "dims", "dimensions"};
+  return has_one_of(words_of(name), kShape);
+}
+
 bool counts_bytes(llvm::StringRef name) {
   static constexpr std::array<llvm::StringRef, 2> kBytes = {"bytes", "byte"};
   return has_one_of(words_of(name), kBytes);

@@ -21,6 +21,9 @@ enum class Meaning : std::uint8_t {
 /// `otherwise`: where the name does not say.
 Meaning meaning_of(llvm::StringRef name, Meaning otherwise = Meaning::HowMuch);
 
+/// The sizes of a tensor.
+bool says_shape(llvm::StringRef name);
+
 /// A number of bytes.
 bool counts_bytes(llvm::StringRef name);
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analyzer/interpreter/caller_arguments.h"
+#include "analyzer/interpreter/torch_text.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
@@ -47,7 +48,11 @@ const clang::CXXRecordDecl* referred(QualType type) {
 class Text {
  public:
   Text(Symbols& symbols, const Way& way, const KnownOfFile& file)
-      : symbols_(symbols), way_(way), file_(file), arguments_(symbols, way, file, result_) {}
+      : symbols_(symbols),
+        way_(way),
+        file_(file),
+        torch_(has_torch(symbols.context())),
+        arguments_(symbols, way, file, result_) {}
 
   std::optional<Caller> call(const clang::FunctionDecl& function) {
     if (way_.users != Caller::Users::One) return std::nullopt;
@@ -133,7 +138,10 @@ class Text {
   /// What a call throws is its own matter: others are called for all that.
   void call_of(const std::string& call) {
     const bool catches = symbols_.context().getLangOpts().CXXExceptions;
-    arguments_.line(catches ? "try { " + call + " } catch (...) { " + kThrew + "(); }" : call, Caller::Line::Call);
+    const std::string whole = catches ? "try { " + call + " } catch (...) { " + kThrew + "(); }" : call;
+    // After it, callers that use PyTorch allocate.
+    const std::string behind = torch_ ? std::string(" ") + kTorchCalled + "();" : "";
+    arguments_.line(whole + behind, Caller::Line::Call);
   }
 
   bool is_given_streams(const clang::CXXRecordDecl& record) const {
@@ -155,6 +163,7 @@ class Text {
   Symbols& symbols_;
   const Way way_;
   const KnownOfFile& file_;
+  const bool torch_;
   Caller result_;
   CallerArguments arguments_;
 };

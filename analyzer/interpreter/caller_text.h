@@ -34,7 +34,6 @@ struct Way {
 /// What callers() knows of the main file.
 struct KnownOfFile {
   std::set<const clang::FunctionDecl*> calls;        ///< functions that it calls, canonical
-  std::set<const clang::CXXRecordDecl*> used;        ///< classes that it makes objects of, canonical
   std::vector<const clang::CXXRecordDecl*> classes;  ///< defined in it, and not abstract
 };
 

@@ -16,7 +16,9 @@
 //
 // WHO GETS ONE. Functions with a body in the main file that nothing in it calls, and classes with a method there that no
 // other code in it uses: who is called in the file is called as its author meant it, and is followed with its caller. What
-// the file never calls of an object that a function is lent, somebody else must call: it is called after the function.
+// the file never calls of an object that a function is lent, somebody else must call: it is called after the function. In
+// extensions of PyTorch a class of which nothing there makes objects is Python's to make and call, whoever else calls it;
+// and so is one that a module makes known.
 //
 // ARGUMENTS are what most callers would give: memory of its own for each pointer, a stream of the caller's, 64 for numbers
 // that say how much, arrays and containers of 64 elements, structs filled in field by field. Flags, numbers that say
@@ -35,6 +37,7 @@
 #include <set>
 
 #include "analyzer/interpreter/caller_text.h"
+#include "analyzer/interpreter/torch_text.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
@@ -66,10 +69,26 @@ bool registers(const clang::FunctionDecl& function) {
   return name.starts_with("PyInit_") || name.starts_with("pybind11_") || name.starts_with("TORCH_LIBRARY_");
 }
 
+/// Classes that PYBIND11_MODULE and TORCH_LIBRARY make known to others: "class_<T>(...)".
+class Registered : public clang::RecursiveASTVisitor<Registered> {
+ public:
+  bool VisitExpr(const clang::Expr* expression) {
+    const auto* made = llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(
+        expression->getType().getNonReferenceType()->getAsCXXRecordDecl());
+    if (made == nullptr || made->getName() != "class_") return true;
+    const clang::TemplateArgumentList& arguments = made->getTemplateArgs();
+    if (arguments.size() == 0 || arguments[0].getKind() != clang::TemplateArgument::Type) return true;
+    if (const clang::CXXRecordDecl* record = arguments[0].getAsType()->getAsCXXRecordDecl())
+      classes.insert(record->getCanonicalDecl());
+    return true;
+  }
+  std::set<const clang::CXXRecordDecl*> classes;
+};
+
 /// Functions that the main file calls, and classes of which it makes objects or calls methods.
 class Uses : public clang::RecursiveASTVisitor<Uses> {
  public:
-  explicit Uses(const clang::SourceManager& sources) : sources_(sources) {}
+  Uses(const clang::SourceManager& sources, bool torch) : sources_(sources), torch_(torch) {}
   static bool shouldVisitTemplateInstantiations() { return true; }  // NOLINT(readability-identifier-naming)
 
   bool TraverseDecl(clang::Decl* declaration) {
@@ -80,7 +99,10 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
     return RecursiveASTVisitor::TraverseDecl(declaration);
   }
   bool TraverseFunctionDecl(clang::FunctionDecl* function) {
-    if (registers(*function)) return true;
+    if (registers(*function)) {
+      registered_.TraverseStmt(function->getBody());
+      return true;
+    }
     in(function, [&] { RecursiveASTVisitor::TraverseFunctionDecl(function); });
     return true;
   }
@@ -99,17 +121,24 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
   bool VisitMemberExpr(clang::MemberExpr* expression) {
     if (const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(expression->getMemberDecl())) {
       called(*method);
-      from_outside(*method->getParent());
+      from_outside(called_, *method->getParent());
     }
     return true;
   }
   bool VisitCXXConstructExpr(clang::CXXConstructExpr* expression) {
-    from_outside(*expression->getConstructor()->getParent());
+    from_outside(made_, *expression->getConstructor()->getParent());
     return true;
   }
   /// std::make_unique<Class>(), std::vector<Class>: it is made in there.
   bool VisitFieldDecl(clang::FieldDecl* field) { return contains(field->getType()); }
   bool VisitVarDecl(clang::VarDecl* variable) { return contains(variable->getType()); }
+
+  /// Does it call its methods, or make objects of it, for all who do so?
+  [[nodiscard]] bool uses(const clang::CXXRecordDecl& record) const {
+    const clang::CXXRecordDecl* one = record.getCanonicalDecl();
+    if (registered_.classes.contains(one)) return false;
+    return made_.contains(one) || (called_.contains(one) && !torch_);
+  }
 
   KnownOfFile known;
 
@@ -121,10 +150,11 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
     body();
     inside_ = before;
   }
-  void from_outside(const clang::CXXRecordDecl& record) {
+  using Classes = std::set<const clang::CXXRecordDecl*>;
+  void from_outside(Classes& classes, const clang::CXXRecordDecl& record) const {
     const auto* within = llvm::dyn_cast_or_null<clang::CXXMethodDecl>(inside_);
     if (within == nullptr || within->getParent()->getCanonicalDecl() != record.getCanonicalDecl())
-      known.used.insert(record.getCanonicalDecl());
+      classes.insert(record.getCanonicalDecl());
   }
   void called(const clang::FunctionDecl& function) {
     if (inside_ != nullptr && inside_->getCanonicalDecl() == function.getCanonicalDecl()) return;
@@ -134,7 +164,7 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
   bool contains(QualType type) {
     const clang::CXXRecordDecl* record = type.getNonReferenceType()->getBaseElementTypeUnsafe()->getAsCXXRecordDecl();
     if (record == nullptr) return true;
-    if (!type->isReferenceType()) known.used.insert(record->getCanonicalDecl());
+    if (!type->isReferenceType()) made_.insert(record->getCanonicalDecl());
     if (const auto* instance = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(record))
       arguments(instance->getTemplateArgs());
     return true;
@@ -146,6 +176,9 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
 
   const clang::SourceManager& sources_;
   const clang::FunctionDecl* inside_ = nullptr;
+  bool torch_;
+  Classes made_, called_;
+  Registered registered_;
 };
 
 /// Functions and classes of the main file, in the order in which they stand there.
@@ -205,7 +238,7 @@ constexpr std::array<Way, 10> kWays = {{
 std::vector<Caller> callers(Symbols& symbols) {
   constexpr std::size_t kMost = 120;
   clang::ASTContext& context = symbols.context();
-  Uses uses(context.getSourceManager());
+  Uses uses(context.getSourceManager(), has_torch(context));
   uses.TraverseDecl(context.getTranslationUnitDecl());
   Candidates candidates(context.getSourceManager());
   candidates.TraverseDecl(context.getTranslationUnitDecl());
@@ -243,7 +276,7 @@ std::vector<Caller> callers(Symbols& symbols) {
     return true;
   };
   for (const clang::CXXRecordDecl* record : candidates.classes) {
-    if (known.used.contains(record->getCanonicalDecl())) continue;
+    if (uses.uses(*record)) continue;
     std::vector<const clang::CXXConstructorDecl*> constructors;
     std::ranges::copy_if(record->ctors(), std::back_inserter(constructors),
                          [](const clang::CXXConstructorDecl* each) { return is_public_constructor(*each); });

@@ -112,7 +112,13 @@ class Cuda {
   /// The allocator waits for what is in the stream when the block is given back.
   void use_block(Word stream, Word block);
   void return_block(Machine& machine, const std::string& name, Word block);
-  /// Nothing more comes, but the caller goes on, with its streams.
+  /// From now on given memory is a block of a caching allocator, for `stream`. Whoever gives it holds it as well, for as
+  /// long as the call takes that it is given to.
+  void lend(Machine& machine, Word stream, Word block);
+  [[nodiscard]] bool is_lent(Word block) const;
+  /// The program writes it: so the caller keeps it, for what it asked for.
+  void keep_lent(Word block);
+  /// A call of the caller's is over, and it goes on, with its streams.
   void hand_out_again(Machine& machine);
 
  private:
@@ -141,6 +147,12 @@ class Cuda {
   struct Returned {
     ordering::Range range{};
     std::optional<Word> stream;
+    bool given = false;  ///< by the caller, who holds it as well
+  };
+  /// A block that the program has given back, while a call of the caller's is under way.
+  struct Held {
+    Returned block;
+    ordering::Call call;
   };
 
   Outcome called(Machine& machine, const llvm::Function& function, const std::string& name, const Arguments& arguments,
@@ -228,6 +240,7 @@ class Cuda {
   std::map<Word, Word> blocks_;            ///< of memory, begin -> end
   std::map<Word, Returned> lent_blocks_;   ///< of a caching allocator
   std::vector<Returned> returned_blocks_;  ///< and not yet handed out again
+  std::vector<Held> held_;
   std::set<Word> given_of_host_;
   std::vector<std::pair<ordering::Range, Word>> given_blocks_;  ///< and as which
   std::map<Word, Word> given_streams_;                          ///< handle, by number

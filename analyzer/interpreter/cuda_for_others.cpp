@@ -11,8 +11,8 @@
 // Devices of streams and events are known of those that the program makes, and of what a caller gives for a device.
 //
 // CACHING ALLOCATORS. A block that was given back does no harm before it is handed out again, and until then the stream that it
-// is for may wait for whoever uses it still. So the next allocation in that stream is taken to get it; and at the end that of
-// the caller, who goes on to allocate for its own streams. Its address is not used twice for all that: what is reported is the
+// is for may wait for whoever uses it still. So the next allocation in that stream is taken to get it; and after each call that
+// of the caller, who goes on to allocate for its own streams. What the caller gives it holds while the call takes. Its address is not used twice for all that: what is reported is the
 // place where it was given back.
 #include <cstring>
 #include <unordered_map>
@@ -254,8 +254,29 @@ void Cuda::return_block(Machine& machine, const std::string& name, Word block) {
   lent_blocks_.erase(lent);
   // Memory of a graph is the graph's.
   if (!capturing_.empty()) return;
+  if (of.given) {
+    held_.push_back({.block = of, .call = now(machine, name)});
+    return;
+  }
   model_.block_free_unchecked(now(machine, name), block);
   returned_blocks_.push_back(of);
+}
+
+void Cuda::lend(Machine& machine, Word handle, Word block) {
+  const auto known = blocks_.find(block);
+  if (known == blocks_.end()) return;
+  const ordering::Range range{block, known->second};
+  lent_blocks_[block] = {.range = range, .stream = handle, .given = true};
+  model_.block_allocate(now(machine, ""), stream(handle), range);
+}
+
+bool Cuda::is_lent(Word block) const {
+  const auto lent = lent_blocks_.find(block);
+  return lent != lent_blocks_.end() && lent->second.given;
+}
+
+void Cuda::keep_lent(Word block) {
+  if (is_lent(block)) lent_blocks_.erase(block);
 }
 
 void Cuda::hand_out_again(Machine& machine, const Returned& block) {
@@ -265,11 +286,20 @@ void Cuda::hand_out_again(Machine& machine, const Returned& block) {
 }
 
 void Cuda::hand_out_again(Machine& machine) {
+  for (const Held& held : std::exchange(held_, {})) {
+    model_.block_free_unchecked(held.call, held.block.range.begin);
+    returned_blocks_.push_back(held.block);
+  }
+  std::vector<Returned> kept;
   for (const Returned& block : std::exchange(returned_blocks_, {})) {
     const auto known = block.stream ? streams_.find(*block.stream) : streams_.end();
     const bool is_callers = !block.stream || *block.stream == 0 || (known != streams_.end() && is_given(known->second));
-    if (is_callers) hand_out_again(machine, block);
+    if (is_callers)
+      hand_out_again(machine, block);
+    else
+      kept.push_back(block);
   }
+  returned_blocks_ = std::move(kept);
 }
 
 }  // namespace streamsan::analyzer::interpreter

@@ -69,6 +69,10 @@ class Judgement {
     const auto by_host = [](const ordering::Access& access) { return access.source == ordering::AccessSource::Host; };
     if ((by_host(hazard.earlier) || by_host(hazard.later)) && cuda_.given_as(hazard.allocation.range.begin))
       return false;
+    // Who gives a tensor to be written keeps it.
+    if (hazard.kind == ordering::HazardKind::ReuseWhileInUse && cuda_.given_as(hazard.allocation.range.begin) &&
+        hazard.earlier.mode != ordering::AccessMode::Read)
+      return false;
     // The caller's streams may be one, and that of an object that shows it. Those of one array are not.
     const bool by_caller = is_anybodys(hazard.earlier) || is_anybodys(hazard.later);
     const bool several = hazard.earlier.on_stream && hazard.later.on_stream &&
@@ -256,37 +260,6 @@ std::vector<Hazard> found_in(const std::map<std::size_t, Variants>& groups) {
   return result;
 }
 
-}  // namespace
-
-Followed follow_main(clang::ASTContext& context, const Models& models, const FollowOptions& options) {
-  Followed result;
-  if (context.getDiagnostics().hasUncompilableErrorOccurred()) return result;
-  const clang::FunctionDecl* main = nullptr;
-  for (const clang::Decl* declaration : context.getTranslationUnitDecl()->decls()) {
-    const auto* function = llvm::dyn_cast<clang::FunctionDecl>(declaration);
-    if (function != nullptr && function->isMain() && function->doesThisDeclarationHaveABody()) main = function;
-  }
-  if (main == nullptr) return result;
-  result.there = true;
-  guarded(result, [&] {
-    const HostModule host(context);
-    const llvm::Function* entry = host.module() == nullptr ? nullptr : host.module()->getFunction("main");
-    if (entry == nullptr || entry->isDeclaration()) {
-      result.stopped = "no code could be made of it";
-      return;
-    }
-    Symbols symbols(context, models);
-    Follower follower(symbols, host, options, result);
-    Machine machine(*host.module(), follower, options.most_steps);
-    machine.run(*entry);
-    follower.end(machine);
-    if (options.wants_runs && machine.stopped().empty()) result.runs.push_back(follower.run());
-    result.steps = machine.steps();
-    result.stopped = machine.stopped();
-  });
-  return result;
-}
-
 /// Takes out of a translation unit what was added behind its last declaration: what looks at it next knows nothing of
 /// callers. What templates were made into for them stays with its template.
 class OnlyItsOwn {
@@ -312,6 +285,59 @@ class OnlyItsOwn {
   clang::Decl* last_ = nullptr;
 };
 
+/// What libtorch has, for files that use it. False: they do not.
+bool parse_torch(LateParser& parser, clang::ASTContext& context) {
+  if (!has_torch(context)) return false;
+  for (const char* const text : torch_text()) {
+    OnlyItsOwn before(*context.getTranslationUnitDecl());
+    if (parser.parse(text))
+      before.keep_all();
+    else if (text == torch_text().front())
+      break;
+  }
+  return true;
+}
+
+}  // namespace
+
+Followed follow_main(clang::ASTContext& context, const Models& models, clang::Preprocessor* preprocessor,
+                     const FollowOptions& options) {
+  Followed result;
+  if (context.getDiagnostics().hasUncompilableErrorOccurred()) return result;
+  const clang::FunctionDecl* main = nullptr;
+  for (const clang::Decl* declaration : context.getTranslationUnitDecl()->decls()) {
+    const auto* function = llvm::dyn_cast<clang::FunctionDecl>(declaration);
+    if (function != nullptr && function->isMain() && function->doesThisDeclarationHaveABody()) main = function;
+  }
+  if (main == nullptr) return result;
+  result.there = true;
+  const OnlyItsOwn only(*context.getTranslationUnitDecl());
+  clang::DiagnosticsEngine& diagnostics = context.getDiagnostics();
+  const bool suppressed = diagnostics.getSuppressAllDiagnostics();
+  guarded(result, [&] {
+    if (preprocessor != nullptr) {
+      LateParser parser(*preprocessor);
+      parse_torch(parser, context);
+    }
+    const HostModule host(context);
+    const llvm::Function* entry = host.module() == nullptr ? nullptr : host.module()->getFunction("main");
+    if (entry == nullptr || entry->isDeclaration()) {
+      result.stopped = "no code could be made of it";
+      return;
+    }
+    Symbols symbols(context, models);
+    Follower follower(symbols, host, options, result);
+    Machine machine(*host.module(), follower, options.most_steps);
+    machine.run(*entry);
+    follower.end(machine);
+    if (options.wants_runs && machine.stopped().empty()) result.runs.push_back(follower.run());
+    result.steps = machine.steps();
+    result.stopped = machine.stopped();
+  });
+  diagnostics.setSuppressAllDiagnostics(suppressed);  // after a crash of the parser
+  return result;
+}
+
 Followed follow_callers(clang::ASTContext& context, const Models& models, clang::Preprocessor& preprocessor,
                         const FollowOptions& options) {
   Followed result;
@@ -324,12 +350,7 @@ Followed follow_callers(clang::ASTContext& context, const Models& models, clang:
     LateParser parser(preprocessor);
     if (!parser.parse(kGivenFunctions)) return;
     std::vector<Caller> written = callers(symbols);  // not of what is parsed from here on
-    const bool torch = has_torch(context);
-    if (torch)
-      for (const char* const text : torch_text()) {
-        const bool whole = parser.parse(text);
-        if (!whole && text == torch_text().front()) break;
-      }
+    const bool torch = parse_torch(parser, context);
     std::vector<Caller> made;
     std::set<std::size_t> incomplete;  // groups
     for (Caller& caller : written) {

@@ -48,11 +48,13 @@ struct Followed {
   std::vector<Run> runs;
 };
 
-/// Not `there`: the file has no main().
-Followed follow_main(clang::ASTContext& context, const Models& models, const FollowOptions& options);
+// `preprocessor`: that of the compiler instance which has just read the translation unit; for a time, text is added to that.
 
-/// Of the functions and classes of a file without main(). `preprocessor`: that of the compiler instance which has just
-/// read the translation unit; the callers are added to that.
+/// Not `there`: the file has no main(). Without a preprocessor (nullptr) PyTorch is not followed.
+Followed follow_main(clang::ASTContext& context, const Models& models, clang::Preprocessor* preprocessor,
+                     const FollowOptions& options);
+
+/// Of the functions and classes of a file without main().
 Followed follow_callers(clang::ASTContext& context, const Models& models, clang::Preprocessor& preprocessor,
                         const FollowOptions& options);
 

@@ -99,13 +99,20 @@ std::string_view Follower::line_at(clang::SourceLocation place) const {
   return file.substr(begin, file.find('\n', at.second) - begin);
 }
 
+/// A destructor that nobody wrote: Clang takes the line of its class for its own.
+bool Follower::is_implicit(const llvm::Function& function) const {
+  const clang::Decl* declared = host_.declaration(function.getName());
+  return declared != nullptr && declared->isImplicit();
+}
+
 /// Innermost first. A kernel that a helper launches for its callers stands where it is named.
 Where Follower::where(ordering::SiteId site) const {
   std::vector<std::pair<clang::SourceLocation, const llvm::Instruction*>> places;
-  for (const llvm::Instruction* instruction : cuda_.place(site))
-    if (instruction != nullptr)
-      if (const clang::SourceLocation place = location(*instruction); place.isValid())
-        places.emplace_back(place, instruction);
+  for (const llvm::Instruction* instruction : cuda_.place(site)) {
+    if (instruction == nullptr || is_implicit(*instruction->getFunction())) continue;
+    if (const clang::SourceLocation place = location(*instruction); place.isValid())
+      places.emplace_back(place, instruction);
+  }
   if (const std::string kernel = cuda_.kernel(site); !kernel.empty()) {
     const auto named = std::ranges::find_if(
         places, [&](const auto& place) { return line_at(place.first).find(kernel) != std::string_view::npos; });
@@ -294,7 +301,8 @@ void Follower::hazard(const ordering::Hazard& reported) {
     made.buffer.origin = std::move(allocation);
     made.buffer.allocated = true;
   }
-  if (cuda_.given_as(found.allocation.range.begin)) made.buffer.name = "memory of the caller's";
+  if (cuda_.given_as(found.allocation.range.begin) && found.kind != HazardKind::ReuseWhileInUse)
+    made.buffer.name = "memory of the caller's";
   made.cause = cause_of(found.explanation.nearest);
   if (found.explanation.record_site != ordering::kNoSite) made.edge = where(found.explanation.record_site);
   if (made.cause == Cause::NeverRecorded && found.explanation.wait_site != ordering::kNoSite)

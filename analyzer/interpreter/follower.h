@@ -30,7 +30,9 @@ class Follower : public World, public ordering::HazardSink {
   Follower(Symbols& symbols, const HostModule& host, const FollowOptions& options, Followed& followed);
 
   Outcome call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result) override;
-  bool takes(const llvm::Function& function) override { return torch_.takes(function) || cuda_.takes(function); }
+  bool takes(const llvm::Function& function) override {
+    return Library::takes(function) || torch_.takes(function) || cuda_.takes(function);
+  }
   void polled(Machine& machine) override { cuda_.may_wait(machine); }
   void touch(Machine& machine, Word address, std::size_t size, bool write) override {
     cuda_.touch(machine, address, size, write);
@@ -63,6 +65,7 @@ class Follower : public World, public ordering::HazardSink {
  private:
   void not_known(Machine& machine, const llvm::Function& function);
   clang::SourceLocation location(const llvm::Instruction& instruction) const;
+  bool is_implicit(const llvm::Function& function) const;
   std::string_view line_at(clang::SourceLocation place) const;
   Where where(ordering::SiteId site) const;
   analyzer::Action action(const ordering::Access& access) const;

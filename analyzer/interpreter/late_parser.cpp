@@ -21,6 +21,22 @@
 namespace streamsan::analyzer {
 namespace {
 
+/// Looks for no name that may have been meant in place of one that is not there: among those of PyTorch it takes half a second.
+class NoSuggestions {
+ public:
+  explicit NoSuggestions(const clang::LangOptions& options)
+      : options_(const_cast<clang::LangOptions&>(options)), before_(options.SpellChecking) {
+    options_.SpellChecking = false;
+  }
+  ~NoSuggestions() { options_.SpellChecking = before_; }
+  NoSuggestions(const NoSuggestions&) = delete;
+  NoSuggestions& operator=(const NoSuggestions&) = delete;
+
+ private:
+  clang::LangOptions& options_;
+  bool before_;
+};
+
 class Silence {
  public:
   explicit Silence(clang::DiagnosticsEngine& engine) : engine_(engine), before_(engine.getSuppressAllDiagnostics()) {
@@ -45,6 +61,7 @@ bool LateParser::parse(const std::string& text) {
   if (!compiler.hasSema()) return false;
   clang::Sema& sema = compiler.getSema();
   const Silence silence(preprocessor_.getDiagnostics());
+  const NoSuggestions no_suggestions(sema.getLangOpts());
   const clang::DiagnosticErrorTrap trap(preprocessor_.getDiagnostics());
   clang::DeclContext* const context = sema.CurContext;
   preprocessor_.InitializeForModelFile();

@@ -5,6 +5,8 @@
 // empty, output goes nowhere, and a function that is not known returns zeros.
 #include "analyzer/interpreter/library.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -387,10 +389,42 @@ Outcome Library::call(Machine& machine, const llvm::Function& function, const Ar
   if (mathematics(function, arguments, result)) return Outcome::Done;
   if (const Outcome outcome = call_text(machine, name, arguments, result); outcome != Outcome::Unknown) return outcome;
   if (name.starts_with("_ZSt") && name.find("__throw_") != std::string_view::npos) return throws(machine, name);
+  if (takes(function) && function.hasStructRetAttr()) return no_text(machine, arguments);
   // A stream of the C++ library, for the next <<.
-  if (name.starts_with("_ZStls") || name.starts_with("_ZNSolsE") || name.starts_with("_ZNSo"))
-    return first(machine, arguments, result);
+  if (takes(function) || name.starts_with("_ZStls")) return first(machine, arguments, result);
   return Outcome::Unknown;
+}
+
+bool Library::takes(const llvm::Function& function) {
+  static constexpr std::array kStreams = {"_ZNSo",
+                                          "_ZNSiC",
+                                          "_ZNSiD",
+                                          "_ZNSdC",
+                                          "_ZNSdD",
+                                          "_ZStlsISt11char_traitsIcEERSt13basic_ostream",
+                                          "_ZSt4endl",
+                                          "_ZSt5flush",
+                                          "_ZNSt7__cxx1118basic_stringstream",
+                                          "_ZNKSt7__cxx1118basic_stringstream",
+                                          "_ZNSt7__cxx1119basic_ostringstream",
+                                          "_ZNKSt7__cxx1119basic_ostringstream",
+                                          "_ZNKRSt7__cxx1118basic_stringstream",
+                                          "_ZNKRSt7__cxx1119basic_ostringstream",
+                                          "_ZNOSt7__cxx1118basic_stringstream",
+                                          "_ZNOSt7__cxx1119basic_ostringstream"};
+  const llvm::StringRef name = function.getName();
+  return name.starts_with("_Z") &&
+         std::ranges::any_of(kStreams, [&](const char* stream) { return name.starts_with(stream); });
+}
+
+/// An empty std::string: its characters, none, stand in itself, behind where they are and how many.
+Outcome Library::no_text(Machine& machine, const Arguments& arguments) {
+  constexpr std::size_t kSize = 32, kCharacters = 16;
+  const Word at = arguments.word(0);
+  if (!machine.writes(at, kSize)) return Outcome::Stop;
+  std::memset(reinterpret_cast<void*>(at), 0, kSize);
+  store_word(at, at + kCharacters);
+  return Outcome::Done;
 }
 
 }  // namespace streamsan::analyzer::interpreter

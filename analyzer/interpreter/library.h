@@ -15,6 +15,10 @@ namespace streamsan::analyzer::interpreter {
 class Library {
  public:
   Outcome call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result);
+  /// Is it of the streams of the C++ library, some of which have bodies in headers?
+  static bool takes(const llvm::Function& function);
+  /// Answers with an empty std::string, where the first argument says.
+  static Outcome no_text(Machine& machine, const Arguments& arguments);
   /// Called with what the host frees.
   std::function<void(Word, std::size_t)> on_free;
 

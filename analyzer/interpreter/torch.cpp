@@ -20,6 +20,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "analyzer/interpreter/library.h"
 #include "analyzer/interpreter/module.h"
 #include "analyzer/interpreter/torch_text.h"
 #include "analyzer/interpreter/values.h"
@@ -72,6 +73,7 @@ Torch::Known::Native Torch::native(std::string_view name) {
       {"streamsan_torch_stream", &T::pool_stream},
       {"streamsan_torch_device", &T::device},
       {kGivenTensor, &T::give_tensor},
+      {kTorchCalled, &T::called},
       {"at::TensorBase::dim", &T::dim},
       {"at::TensorBase::ndimension", &T::dim},
       {"at::TensorBase::size", &T::size},
@@ -89,6 +91,7 @@ Torch::Known::Native Torch::native(std::string_view name) {
       {"at::TensorBase::data_ptr", &T::data},
       {"at::TensorBase::mutable_data_ptr", &T::data},
       {"at::TensorBase::const_data_ptr", &T::data},
+      {"at::TensorBase::set_data", &T::set_data},
       {"at::Tensor::item", &T::without_schema},
       {"at::Tensor::index", &T::without_schema},
       {"at::Tensor::index_put_", &T::without_schema},
@@ -99,8 +102,14 @@ Torch::Known::Native Torch::native(std::string_view name) {
       {"c10::cuda::CUDACachingAllocator::recordStream", &T::raw_use},
       {"c10::cuda::CUDACachingAllocator::emptyCache", &T::nothing},
       {"c10::detail::torchCheckFail", &T::check_failed},
+      {"c10::detail::torchCheckMsgImpl", &T::check_failed},
+      {"c10::detail::_str_wrapper::call", &T::text},
       {"c10::detail::torchInternalAssertFail", &T::check_failed},
       {"torch::detail::TorchLibraryInit::TorchLibraryInit", &T::nothing},
+      {"pybind11::gil_scoped_release::gil_scoped_release", &T::nothing},
+      {"pybind11::gil_scoped_release::~gil_scoped_release", &T::nothing},
+      {"pybind11::gil_scoped_acquire::gil_scoped_acquire", &T::nothing},
+      {"pybind11::gil_scoped_acquire::~gil_scoped_acquire", &T::nothing},
   };
   const auto found = kNatives.find(name);
   return found == kNatives.end() ? nullptr : found->second;
@@ -130,7 +139,7 @@ const Torch::Known& Torch::known(const llvm::Function& function) {
 bool Torch::takes(const llvm::Function& function) {
   const llvm::StringRef name = function.getName();
   if (!name.contains("2at10Tensor") && !name.contains("2at6Tensor") && !name.contains("3c104cuda") &&
-      !name.contains("3c106detail") && !name.contains("16TorchLibraryInit"))
+      !name.contains("3c106detail") && !name.contains("16TorchLibraryInit") && !name.contains("8pybind1118gil_scoped_"))
     return false;
   return known(function).native != nullptr;
 }
@@ -155,10 +164,27 @@ Outcome Torch::call(Machine& machine, const llvm::Function& function, const Argu
                           std::ranges::any_of(what.declared->parameters(), [&](const clang::ParmVarDecl* parameter) {
                             return is_tensor(parameter->getType());
                           });
-  if (of_tensors || what.declared->getReturnType()->isRecordType()) {
+  const clang::QualType back = what.declared->getReturnType();
+  if (of_tensors || back->isRecordType()) {
     machine.stop("a function of PyTorch that is not known: " + what.declared->getQualifiedNameAsString());
+  } else if (const clang::QualType of = back.getNonReferenceType();
+             back->isReferenceType() && result != nullptr && !of->isIncompleteType()) {
+    // Something of its own, all zeros.
+    Word& one = referred_[&function];
+    const auto size = static_cast<std::size_t>(symbols_.context().getTypeSizeInChars(of).getQuantity());
+    if (one == 0) one = reinterpret_cast<Word>(machine.memory().heap(std::max<std::size_t>(size, 1), 64));
+    give(result, one);
   }
   return Outcome::Done;
+}
+
+/// c10::str(), for messages: an empty std::string, or what it is given.
+Outcome Torch::text(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
+  if (!known.function->hasStructRetAttr()) {
+    if (arguments.size() > 0) answer_number(machine, *known.function, result, arguments.word(0));
+    return Outcome::Done;
+  }
+  return Library::no_text(machine, arguments);
 }
 
 // ---- streams ------------------------------------------------------------------------------------------------------------
@@ -206,10 +232,18 @@ Outcome Torch::free(Machine& machine, const Known&, const Arguments& arguments, 
   if (const auto pageable = pageable_.find(at); pageable != pageable_.end()) {
     cuda_.host_freed(machine, at, pageable->second);
     pageable_.erase(pageable);
-  } else {
+  } else if (!cuda_.is_lent(at) || !ends_with_caller(machine)) {
     cuda_.return_block(machine, "the end of a tensor", at);
   }
   return Outcome::Done;
+}
+
+/// It is the made-up caller's own variable that ends, or an object that it has made: another caller keeps its tensors.
+bool Torch::ends_with_caller(const Machine& machine) const {
+  const auto& frames = machine.thread().frames;
+  if (machine.thread().number != 0 || frames.size() < 2) return false;
+  const auto* called = host_.declaration(frames[1].at->getFunction()->getName());
+  return called == nullptr || called->isImplicit() || symbols_.in_system_header(*called);
 }
 
 /// (implementation, storage, description)
@@ -277,8 +311,8 @@ Outcome Torch::give_tensor(Machine& machine, const Known& known, const Arguments
   Tensor tensor;
   bool on_host = false;
   if (guesses_ != nullptr) {
-    tensor.guess = machine.thread().frames.back().at;
-    const TensorGuess& guess = (*guesses_)[tensor.guess];
+    tensor.guess = arguments.word(1);
+    const TensorGuess& guess = (*guesses_)[*tensor.guess];
     tensor.type = guess.type;
     tensor.shape = contiguous(Sizes(guess.dimensions, kEach));
     on_host = guess.on_host;
@@ -287,11 +321,18 @@ Outcome Torch::give_tensor(Machine& machine, const Known& known, const Arguments
   tensor.data = cuda_.given_memory(machine, std::max<Word>(tensor.bytes, 1), on_host, kAsTensor);
   tensor.on_device = Memory::is_device(tensor.data);
   tensor.device = tensor.on_device ? 0 : -1;
+  if (tensor.on_device) cuda_.lend(machine, current_stream(machine, 0), tensor.data);
   const Word given[] = {arguments.word(0), describe(machine, tensor)};
   const llvm::Function* put = machine.module().getFunction(kTorchPut);
   if (known.declared == nullptr || put == nullptr || tensor.data == 0 ||
       !machine.call_next(machine.image().address_of(*put), given))
     return Outcome::Stop;
+  return Outcome::Done;
+}
+
+Outcome Torch::called(Machine& machine, const Known&, const Arguments&, Byte*) {
+  static_cast<void>(cuda_.device(machine));
+  cuda_.hand_out_again(machine);
   return Outcome::Done;
 }
 

@@ -17,15 +17,17 @@
 
 namespace streamsan::analyzer::interpreter {
 
-/// What is not known of tensors that a made-up caller gives, by where it makes them; better with each try.
+/// What is not known of tensors that a made-up caller gives, by the number of the parameter or field; better with each try.
 struct TensorGuess {
   std::size_t dimensions = 2;
   int type = 6;  ///< float
   bool on_host = false;
+  bool was_elsewhere = false;  ///< the other place has been tried
+  bool supposed = false;       ///< that it is on the host: it was not insisted on
   std::set<std::size_t> tried_dimensions;
   std::set<int> tried_types;
 };
-using TensorGuesses = std::map<const llvm::Instruction*, TensorGuess>;
+using TensorGuesses = std::map<Word, TensorGuess>;
 
 /// For answers that are one number, which stand in a slot of their own size.
 void answer_number(Machine& machine, const llvm::Function& function, Byte* result, Word value);
@@ -55,8 +57,8 @@ class Torch {
     int type = 0;  ///< c10::ScalarType
     bool on_device = false;
     signed char device = -1;
-    Word lists = 0;  ///< its sizes, and behind these its strides, in the program's memory
-    const llvm::Instruction* guess = nullptr;
+    Word lists = 0;             ///< its sizes, and behind these its strides, in the program's memory
+    std::optional<Word> guess;  ///< the number of that
   };
   /// As a function is known.
   struct Known {
@@ -82,6 +84,7 @@ class Torch {
   Outcome make_current(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome pool_stream(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome device(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome called(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome give_tensor(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   // Of at::TensorBase.
   Outcome dim(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
@@ -94,18 +97,22 @@ class Torch {
   Outcome element_type(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome is_on_device(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome data(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome set_data(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome without_schema(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   // Of other parts.
   Outcome raw_take(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome raw_return(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome raw_use(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome check_failed(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome text(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome nothing(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
 
   // Operators (torch_operators.cpp).
   Outcome operate(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome copy_over(Machine& machine, Call& call);
   Outcome convert(Machine& machine, Call& call);
+  Outcome replace(Machine& machine, Call& call);
+  Outcome become(Machine& machine, Word object, Tensor by);
   void work(Machine& machine, Call& call, const std::vector<Tensor>& fresh);
   Outcome answer(Machine& machine, Call& call);
   Outcome answer_tensors(Machine& machine, Call& call, const std::vector<Tensor>& tensors);
@@ -118,15 +125,21 @@ class Torch {
   Tensor* tensor(Machine& machine, Word object);
   /// That a method is called for, which asks for something.
   Tensor* self(Machine& machine, const Known& known, const Arguments& arguments, Asked asked = Asked::Nothing);
+  [[nodiscard]] bool ends_with_caller(const Machine& machine) const;
   Word current_stream(Machine& machine, signed char device);
   /// Where it is, as far as bytes that are certain go.
   [[nodiscard]] static ordering::Footprint footprint(const Tensor& tensor);
   [[nodiscard]] static Word begin(const Tensor& tensor);
+  /// The next try has it on the host instead of the device, once.
+  void place_elsewhere(TensorGuess& guess);
+  /// Likewise, unless a condition says otherwise. True: the machine has stopped.
+  bool suppose_on_host(Machine& machine, const Tensor& tensor);
 
   Symbols& symbols_;
   const HostModule& host_;
   Cuda& cuda_;
   std::map<const llvm::Function*, Known> known_;
+  std::map<const llvm::Function*, Word> referred_;                   ///< what functions that are not known refer to
   std::map<Word, Tensor> tensors_;                                   ///< by c10::TensorImpl
   std::map<Word, Tensor> described_;                                 ///< and not yet made
   std::map<Word, Word> pageable_;                                    ///< memory of the host's: bytes by address

@@ -13,6 +13,7 @@
 
 #include "analyzer/interpreter/module.h"
 #include "analyzer/interpreter/torch.h"
+#include "analyzer/interpreter/torch_call.h"
 #include "analyzer/interpreter/torch_text.h"
 #include "analyzer/interpreter/values.h"
 #include "clang/AST/ASTContext.h"
@@ -25,97 +26,6 @@ namespace streamsan::analyzer::interpreter {
 
 using ordering::AccessMode;
 using Type = Schema::Type;
-
-struct Torch::Call {
-  const Known& known;
-  const Schema& schema;
-  const Arguments& arguments;
-  Byte* result = nullptr;
-  std::string name;                          ///< "at::add_"
-  std::vector<std::vector<Byte>> values;     ///< of each argument
-  std::vector<Tensor*> tensors;              ///< nullptr: it is none, or nothing
-  std::vector<std::vector<Tensor*>> listed;  ///< in an argument that is a list
-
-  [[nodiscard]] Word word(std::size_t argument, std::size_t offset = 0) const {
-    Word value = 0;
-    if (argument < values.size() && offset < values[argument].size())
-      std::memcpy(&value, values[argument].data() + offset, std::min(sizeof value, values[argument].size() - offset));
-    return value;
-  }
-  /// Of an optional value of so many bytes.
-  [[nodiscard]] bool has(std::size_t argument, std::size_t size) const { return (word(argument, size) & 1) != 0; }
-  [[nodiscard]] std::optional<std::int64_t> integer(std::string_view name) const;
-  [[nodiscard]] std::optional<Sizes> integers(Machine& machine, std::string_view name) const;
-  [[nodiscard]] bool flag(std::string_view wanted) const { return integer(wanted).value_or(0) != 0; }
-  [[nodiscard]] Given given(Machine& machine) const;
-  /// Where a device says that the result is; the device is -1 on the host. nullopt: none is given. `current`: if it has no number.
-  [[nodiscard]] std::optional<std::pair<bool, signed char>> place(signed char current) const;
-  template <typename Use>
-  void for_tensors(const Use& use) const {
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      if (tensors[i] != nullptr) use(*tensors[i], schema.arguments[i]);
-      for (Tensor* each : listed[i]) use(*each, schema.arguments[i]);
-    }
-  }
-};
-
-std::optional<std::int64_t> Torch::Call::integer(std::string_view wanted) const {
-  const auto at = schema.argument(wanted);
-  if (!at) return std::nullopt;
-  switch (schema.arguments[*at].type) {
-    case Type::Integer:
-      return static_cast<std::int64_t>(word(*at));
-    case Type::Boolean:
-      return static_cast<std::int64_t>(word(*at) & 1);
-    case Type::ElementType:
-      return static_cast<std::int64_t>(word(*at) & 0xff);
-    case Type::OptionalInteger:
-      return has(*at, 8) ? std::optional(static_cast<std::int64_t>(word(*at))) : std::nullopt;
-    case Type::OptionalBoolean:
-    case Type::OptionalElementType:
-      return has(*at, 1) ? std::optional(static_cast<std::int64_t>(word(*at) & 0xff)) : std::nullopt;
-    default:
-      return std::nullopt;
-  }
-}
-
-std::optional<std::pair<bool, signed char>> Torch::Call::place(signed char current) const {
-  const auto at = schema.argument("device");
-  if (!at || (schema.arguments[*at].type == Type::OptionalDevice && !has(*at, 2))) return std::nullopt;
-  const bool on_device = (word(*at) & 0xff) == 1;
-  const auto index = static_cast<signed char>(word(*at) >> 8U);
-  return std::pair(on_device, !on_device ? static_cast<signed char>(-1) : index >= 0 ? index : current);
-}
-
-std::optional<Sizes> Torch::Call::integers(Machine& machine, std::string_view wanted) const {
-  constexpr Word kMost = 64;
-  const auto at = schema.argument(wanted);
-  if (!at) return std::nullopt;
-  const Type type = schema.arguments[*at].type;
-  if (type != Type::Integers && (type != Type::OptionalIntegers || !has(*at, 16))) return std::nullopt;
-  const Word from = word(*at), count = word(*at, 8);
-  if (count > kMost || !machine.memory().contains(from, count * sizeof(Word))) return std::nullopt;
-  Sizes list;
-  for (Word i = 0; i < count; ++i) list.push_back(static_cast<std::int64_t>(load_word(from + i * sizeof(Word))));
-  return list;
-}
-
-Given Torch::Call::given(Machine& machine) const {
-  Given answers;
-  answers.integer = [this](std::string_view wanted) { return integer(wanted); };
-  answers.integers = [this, &machine](std::string_view wanted) { return integers(machine, wanted); };
-  answers.tensor = [this](std::string_view wanted) -> const Shape* {
-    const auto at = schema.argument(wanted);
-    return at && tensors[*at] != nullptr ? &tensors[*at]->shape : nullptr;
-  };
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    if (tensors[i] != nullptr && !schema.arguments[i].name.starts_with("out"))
-      answers.all.push_back(&tensors[i]->shape);
-    if (answers.listed.empty())
-      for (const Tensor* each : listed[i]) answers.listed.push_back(&each->shape);
-  }
-  return answers;
-}
 
 Torch::Tensor Torch::make(Machine& machine, const std::string& name, Shape shape, int type, bool on_device,
                           signed char device, bool pinned) {
@@ -139,6 +49,7 @@ Torch::Tensor Torch::make(Machine& machine, const std::string& name, Shape shape
 }
 
 void Torch::move(Machine& machine, const std::string& name, const Tensor& to, const Tensor& from, bool waits) {
+  cuda_.keep_lent(to.data);
   if (!to.on_device && !from.on_device) {
     const auto bytes = static_cast<Word>(from.shape.count() * size_of_type(from.type));
     const Word size = std::min<Word>(bytes, static_cast<Word>(to.shape.count() * size_of_type(to.type)));
@@ -172,6 +83,7 @@ void Torch::work(Machine& machine, Call& call, const std::vector<Tensor>& fresh)
   std::optional<signed char> device;
   const auto touches = [&](const Tensor& tensor, bool writes) {
     if (tensor.shape.count() == 0) return;
+    if (writes) cuda_.keep_lent(tensor.data);
     if (tensor.on_device) {
       if (!device) device = tensor.device;
       bytes.push_back({.bytes = footprint(tensor), .mode = writes ? AccessMode::Write : AccessMode::Read});
@@ -285,6 +197,13 @@ Outcome Torch::convert(Machine& machine, Call& call) {
   if (const auto given = call.place(from.on_device ? from.device : static_cast<signed char>(cuda_.device(machine)));
       given && !pins)
     std::tie(on_device, device) = *given;
+  if (pins && from.on_device) {  // only the host's can be
+    asked_ = Asked::Where;
+    asked_of_ = call.word(0);
+    return check_failed(machine, call.known, call.arguments, call.result);
+  }
+  // Who asks for a copy that does not wait has a tensor of the host's.
+  if (from.on_device && on_device && call.flag("non_blocking") && suppose_on_host(machine, from)) return Outcome::Stop;
   const bool is_so = type == from.type && on_device == from.on_device && device == from.device &&
                      (!pinned || machine.memory().is_pinned(from.data));
   if (is_so && !call.flag("copy")) return answer_tensors(machine, call, {from});
@@ -294,6 +213,45 @@ Outcome Torch::convert(Machine& machine, Call& call) {
   const Tensor made = make(machine, call.name, contiguous(from.shape.sizes), type, on_device, device, to_pinned);
   move(machine, call.name, made, from, waits);
   return answer_tensors(machine, call, {made});
+}
+
+/// Another block for the tensor: that of another tensor, or a new one if it grows.
+Outcome Torch::become(Machine& machine, Word object, Tensor by) {
+  const llvm::Function* replaces = machine.module().getFunction(kTorchReplace);
+  const auto known = tensors_.find(load_word(object));
+  if (replaces == nullptr || known == tensors_.end()) {
+    machine.stop("a tensor that is not known");
+    return Outcome::Stop;
+  }
+  by.guess = known->second.guess;
+  const Word given[] = {object, describe(machine, by)};
+  return machine.call_next(machine.image().address_of(*replaces), given) ? Outcome::Done : Outcome::Stop;
+}
+
+/// set_data(self, new_data), set_(self[, source]), resize_(self, size)
+Outcome Torch::replace(Machine& machine, Call& call) {
+  if (call.tensors[0] == nullptr) return Outcome::Stop;
+  const Tensor self = *call.tensors[0];
+  const Word object = call.arguments.word(call.known.parameters[0].first);
+  Tensor by = self;
+  if (const auto size = call.integers(machine, "size"); call.schema.name == "resize_" && size) {
+    by.shape = contiguous(*size);
+    by.shape.offset = self.shape.offset;
+    const auto bytes = static_cast<Word>((by.shape.count() + by.shape.offset) * size_of_type(self.type));
+    if (bytes > self.bytes) {
+      by = make(machine, call.name, by.shape, self.type, self.on_device, self.device);
+      by.shape.offset = 0;
+      if (self.shape.count() > 0) move(machine, call.name, by, self, false);
+    }
+  } else if (call.schema.arguments.size() == 1) {
+    by = make(machine, call.name, contiguous({0}), self.type, self.on_device, self.device);
+  } else if (call.schema.arguments.size() == 2 && call.tensors[1] != nullptr) {
+    by = *call.tensors[1];
+  } else {
+    machine.stop("a storage that is not known, of " + call.name);
+  }
+  if (!machine.stopped().empty() || become(machine, object, std::move(by)) == Outcome::Stop) return Outcome::Stop;
+  return answer(machine, call);
 }
 
 Outcome Torch::operate(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
@@ -359,7 +317,7 @@ Outcome Torch::operate(Machine& machine, const Known& known, const Arguments& ar
     return Outcome::Done;
   }
   if (name == "is_pinned" && call.tensors[0] != nullptr) {
-    if (call.tensors[0]->guess != nullptr) {
+    if (call.tensors[0]->guess) {
       asked_ = Asked::Where;
       asked_of_ = call.word(0);
     }
@@ -367,6 +325,7 @@ Outcome Torch::operate(Machine& machine, const Known& known, const Arguments& ar
     return Outcome::Done;
   }
   if (name == "copy_") return copy_over(machine, call);
+  if (name == "set_data" || name == "set_" || name == "resize_") return replace(machine, call);
   if (name == "to" || name == "_to_copy" || name == "pin_memory" || name == "_pin_memory")
     return convert(machine, call);
   // Parts of one tensor, or all of it.
@@ -379,7 +338,7 @@ Outcome Torch::operate(Machine& machine, const Known& known, const Arguments& ar
       const Tensor& of = *call.tensors[*shared];
       const auto with = [&](Shape shape) {
         Tensor part = of;
-        if (shape.sizes != of.shape.sizes) part.guess = nullptr;
+        if (shape.sizes != of.shape.sizes) part.guess.reset();
         part.shape = std::move(shape);
         if (const auto other = call.integer("dtype"); other && name == "view") part.type = static_cast<int>(*other);
         return part;

@@ -64,7 +64,7 @@ Torch::Tensor* Torch::self(Machine& machine, const Known& known, const Arguments
   Tensor* const result = tensor(machine, object);
   if (result == nullptr) {
     machine.stop("a tensor that is not known");
-  } else if (asked != Asked::Nothing && result->guess != nullptr) {
+  } else if (asked != Asked::Nothing && result->guess) {
     asked_ = asked;
     asked_of_ = load_word(object);
   }
@@ -164,11 +164,10 @@ Outcome Torch::data(Machine& machine, const Known& known, const Arguments& argum
   Tensor* of = self(machine, known, arguments, Asked::Type);
   if (of == nullptr) return Outcome::Done;
   if (const auto* list = known.declared->getTemplateSpecializationArgs();
-      list != nullptr && list->size() > 0 && list->get(0).getKind() == clang::TemplateArgument::Type &&
-      of->guess != nullptr) {
+      list != nullptr && list->size() > 0 && list->get(0).getKind() == clang::TemplateArgument::Type && of->guess) {
     const int type = element_type_of(list->get(0).getAsType());
     if (type >= 0 && type != of->type && guesses_ != nullptr) {
-      TensorGuess& guess = (*guesses_)[of->guess];
+      TensorGuess& guess = (*guesses_)[*of->guess];
       if (guess.tried_types.insert(type).second) {
         guess.type = type;
         better_ = true;
@@ -181,16 +180,24 @@ Outcome Torch::data(Machine& machine, const Known& known, const Arguments& argum
   return Outcome::Done;
 }
 
+/// (const TensorBase& new_data)
+Outcome Torch::set_data(Machine& machine, const Known& known, const Arguments& arguments, Byte*) {
+  const Tensor* by = tensor(machine, arguments.word(1));
+  if (self(machine, known, arguments) == nullptr) return Outcome::Done;
+  if (by != nullptr) return become(machine, arguments.word(0), *by);
+  machine.stop("a tensor that is not known");
+  return Outcome::Done;
+}
+
 Outcome Torch::check_failed(Machine& machine, const Known&, const Arguments&, Byte*) {
   const auto of = tensors_.find(asked_of_);
-  if (guesses_ != nullptr && of != tensors_.end() && of->second.guess != nullptr) {
-    TensorGuess& guess = (*guesses_)[of->second.guess];
+  if (guesses_ != nullptr && of != tensors_.end() && of->second.guess) {
+    TensorGuess& guess = (*guesses_)[*of->second.guess];
     if (asked_ == Asked::Where) {
-      better_ = !guess.on_host;
-      guess.on_host = true;
+      place_elsewhere(guess);
     } else if (asked_ == Asked::Dimensions) {
       guess.tried_dimensions.insert(guess.dimensions);
-      for (const std::size_t next : {2U, 3U, 1U, 4U, 5U}) {
+      for (const std::size_t next : {2U, 3U, 1U, 4U, 5U, 0U}) {
         if (!guess.tried_dimensions.insert(next).second) continue;
         guess.dimensions = next;
         better_ = true;
@@ -212,12 +219,29 @@ Outcome Torch::check_failed(Machine& machine, const Known&, const Arguments&, By
 
 void Torch::blame(Word address) {
   for (const auto& [implementation, tensor] : tensors_) {
-    if (tensor.guess == nullptr || address - tensor.data >= tensor.bytes || guesses_ == nullptr) continue;
-    TensorGuess& guess = (*guesses_)[tensor.guess];
-    better_ = better_ || !guess.on_host;
-    guess.on_host = true;
+    if (tensor.guess == std::nullopt || address - tensor.data >= tensor.bytes || guesses_ == nullptr) continue;
+    TensorGuess& guess = (*guesses_)[*tensor.guess];
+    if (!guess.on_host) place_elsewhere(guess);
     return;
   }
+}
+
+void Torch::place_elsewhere(TensorGuess& guess) {
+  if (guess.was_elsewhere && !guess.supposed) return;
+  guess.on_host = !guess.on_host;
+  guess.was_elsewhere = true;
+  guess.supposed = false;
+  better_ = true;
+}
+
+bool Torch::suppose_on_host(Machine& machine, const Tensor& tensor) {
+  if (guesses_ == nullptr || tensor.guess == std::nullopt) return false;
+  TensorGuess& guess = (*guesses_)[*tensor.guess];
+  if (guess.was_elsewhere) return false;
+  place_elsewhere(guess);
+  guess.supposed = true;
+  machine.stop("a tensor that is the host's, most likely");
+  return true;
 }
 
 Outcome Torch::nothing(Machine&, const Known&, const Arguments&, Byte*) { return Outcome::Done; }

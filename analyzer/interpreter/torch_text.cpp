@@ -28,16 +28,31 @@ namespace streamsan_torch {
 struct Storage final : c10::StorageImpl { using c10::StorageImpl::StorageImpl; };
 struct Tensor final : c10::TensorImpl {
   using c10::TensorImpl::TensorImpl;
-  void release_resources() override { storage_ = {}; }
+  void release_resources() override {
+    storage_ = {};
+    gradient.reset();
+  }
+  at::Tensor gradient;
+  void become(streamsan_torch_about* about, c10::intrusive_ptr<c10::StorageImpl> storage) {
+    set_sizes_and_strides(c10::IntArrayRef(about->sizes, about->dimensions),
+                          c10::IntArrayRef(about->strides, about->dimensions), about->offset);
+    streamsan_torch_made(this, storage.get(), about);
+    storage_ = c10::Storage(std::move(storage));
+  }
 };
-inline at::Tensor make(streamsan_torch_about* about, c10::DataPtr&& data) {
-  c10::intrusive_ptr<c10::StorageImpl> storage;
+inline c10::intrusive_ptr<c10::StorageImpl> storage_of(streamsan_torch_about* about, c10::DataPtr&& data) {
+  return c10::make_intrusive<Storage>(c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(about->bytes),
+                                      std::move(data), nullptr, false);
+}
+inline c10::intrusive_ptr<c10::StorageImpl> storage_of(streamsan_torch_about* about) {
   if (about->storage != nullptr)
-    storage = c10::intrusive_ptr<c10::StorageImpl>::unsafe_reclaim_from_nonowning(
+    return c10::intrusive_ptr<c10::StorageImpl>::unsafe_reclaim_from_nonowning(
         static_cast<c10::StorageImpl*>(about->storage));
-  else
-    storage = c10::make_intrusive<Storage>(c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(about->bytes),
-                                           std::move(data), nullptr, false);
+  return storage_of(about,
+                    c10::DataPtr(about->data, about->data, &streamsan_torch_free,
+                                 c10::Device(static_cast<c10::DeviceType>(about->device_type), about->device_index)));
+}
+inline at::Tensor make(streamsan_torch_about* about, c10::intrusive_ptr<c10::StorageImpl> storage) {
   void* const kept = storage.get();
   auto made = c10::make_intrusive<Tensor>(
       c10::Storage(std::move(storage)),
@@ -49,19 +64,50 @@ inline at::Tensor make(streamsan_torch_about* about, c10::DataPtr&& data) {
   return at::Tensor(std::move(made));
 }
 inline at::Tensor make(streamsan_torch_about* about) {
-  return make(about, c10::DataPtr(about->data, about->data, &streamsan_torch_free,
-                                  c10::Device(static_cast<c10::DeviceType>(about->device_type), about->device_index)));
+  return make(about, storage_of(about));
 }
 }
 extern "C" void streamsan_torch_put(at::Tensor* where, streamsan_torch_about* about) {
   new (where) at::Tensor(streamsan_torch::make(about));
+}
+extern "C" void streamsan_torch_replace(at::Tensor* of, streamsan_torch_about* about) {
+  static_cast<streamsan_torch::Tensor*>(of->unsafeGetTensorImpl())
+      ->become(about, streamsan_torch::storage_of(about));
 }
 extern "C" void streamsan_torch_put_list(std::vector<at::Tensor>* where, streamsan_torch_about** about,
                                          unsigned long count) {
   new (where) std::vector<at::Tensor>();
   for (unsigned long i = 0; i < count; ++i) where->push_back(streamsan_torch::make(about[i]));
 }
-at::Tensor streamsan_given_tensor();
+at::Tensor streamsan_given_tensor(unsigned long);
+extern "C" void streamsan_torch_called();
+)";
+
+// at::tensor({1, 2}, options): made by the host, which copies it to where it is wanted.
+constexpr const char* kValues = R"(
+namespace streamsan_torch {
+template <typename T>
+at::Tensor of_values(c10::ArrayRef<T> values, const c10::TensorOptions& options) {
+  const int64_t sizes[] = {static_cast<int64_t>(values.size())};
+  at::Tensor made = at::empty(c10::IntArrayRef(sizes, 1), options.device(c10::Device(c10::DeviceType::CPU)));
+  return options.device().is_cuda() ? made.to(options.device()) : made;
+}
+}
+inline at::Tensor at::tensor(c10::ArrayRef<double> values, const c10::TensorOptions& options) {
+  return streamsan_torch::of_values(values, options);
+}
+inline at::Tensor at::tensor(c10::ArrayRef<float> values, const c10::TensorOptions& options) {
+  return streamsan_torch::of_values(values, options);
+}
+inline at::Tensor at::tensor(c10::ArrayRef<int64_t> values, const c10::TensorOptions& options) {
+  return streamsan_torch::of_values(values, options);
+}
+inline at::Tensor at::tensor(c10::ArrayRef<int> values, const c10::TensorOptions& options) {
+  return streamsan_torch::of_values(values, options);
+}
+inline at::Tensor at::tensor(c10::ArrayRef<bool> values, const c10::TensorOptions& options) {
+  return streamsan_torch::of_values(values, options);
+}
 )";
 
 constexpr const char* kImplementation = R"(
@@ -109,6 +155,57 @@ inline bool c10::TensorImpl::compute_non_overlapping_and_dense(identity<bool>) c
 }
 )";
 
+constexpr const char* kGradients = R"(
+inline at::Tensor& c10::TensorImpl::mutable_grad() { return static_cast<streamsan_torch::Tensor*>(this)->gradient; }
+inline const at::Tensor& c10::TensorImpl::grad() const {
+  return static_cast<const streamsan_torch::Tensor*>(this)->gradient;
+}
+inline bool c10::TensorImpl::requires_grad() const { return false; }
+inline void c10::TensorImpl::set_requires_grad(bool) {}
+)";
+// What autograd would compute is not.
+constexpr const char* kAutograd = R"(
+inline const at::TensorBase& at::TensorBase::requires_grad_(bool) const { return *this; }
+)";
+constexpr const char* kBackward = R"(
+inline void at::Tensor::_backward(TensorList, const std::optional<Tensor>&, std::optional<bool>, bool) const {}
+)";
+constexpr const char* kDetached = R"(
+namespace streamsan_torch {
+inline c10::intrusive_ptr<c10::TensorImpl> again(const c10::TensorImpl* of) {
+  return at::alias(at::Tensor(c10::intrusive_ptr<c10::TensorImpl>::reclaim_copy(const_cast<c10::TensorImpl*>(of))))
+      .getIntrusivePtr();
+}
+}
+inline c10::intrusive_ptr<c10::TensorImpl> c10::TensorImpl::shallow_copy_and_detach(const c10::VariableVersion&,
+                                                                                    bool) const {
+  return streamsan_torch::again(this);
+}
+inline c10::intrusive_ptr<c10::TensorImpl> c10::TensorImpl::shallow_copy_and_detach(c10::VariableVersion&&,
+                                                                                    bool) const {
+  return streamsan_torch::again(this);
+}
+)";
+constexpr const char* kDefaultType = R"(
+inline const caffe2::TypeMeta c10::get_default_dtype() {
+  return caffe2::TypeMeta::fromScalarType(c10::ScalarType::Float);
+}
+inline c10::ScalarType c10::get_default_dtype_as_scalartype() { return c10::ScalarType::Float; }
+)";
+// All numbers are known.
+constexpr const char* kSymbols = R"(
+inline bool c10::SymBool::guard_bool(const char*, int64_t) const { return as_bool_unchecked(); }
+inline bool c10::SymBool::expect_true(const char*, int64_t) const { return as_bool_unchecked(); }
+inline bool c10::SymBool::guard_size_oblivious(const char*, int64_t) const { return as_bool_unchecked(); }
+inline bool c10::SymBool::has_hint() const { return true; }
+inline int64_t c10::SymInt::guard_int(const char*, int64_t) const { return as_int_unchecked(); }
+)";
+constexpr const char* kSymbolsNow = R"(
+inline bool c10::SymBool::guard_or_false(const char*, int64_t) const { return as_bool_unchecked(); }
+inline bool c10::SymBool::guard_or_true(const char*, int64_t) const { return as_bool_unchecked(); }
+inline bool c10::SymBool::statically_known_true(const char*, int64_t) const { return as_bool_unchecked(); }
+)";
+
 constexpr const char* kBlob = R"(
 namespace streamsan_torch {
 struct Lent { void* data; std::function<void(void*)> deleter; std::unique_ptr<void, void (*)(void*)> context; };
@@ -130,9 +227,10 @@ inline at::Tensor at::TensorMaker::make_tensor() {
                                  strides_ ? strides_->data() : strides,
                                  static_cast<int>(c10::typeMetaToScalarType(opts_.dtype())),
                                  static_cast<signed char>(device.type()), device.index()};
-  return streamsan_torch::make(&about, c10::DataPtr(data_, new streamsan_torch::Lent{data_, std::move(deleter_),
-                                                                                   std::move(ctx_)},
-                                                  &streamsan_torch::end, device));
+  return streamsan_torch::make(
+      &about, streamsan_torch::storage_of(
+                  &about, c10::DataPtr(data_, new streamsan_torch::Lent{data_, std::move(deleter_), std::move(ctx_)},
+                                       &streamsan_torch::end, device)));
 }
 )";
 
@@ -214,6 +312,54 @@ inline cudaError_t c10::cuda::SetDevice(DeviceIndex device) { return MaybeSetDev
 inline void c10::cuda::set_device(DeviceIndex device) { MaybeSetDevice(device); }
 )";
 
+constexpr const char* kSynchronize = R"(
+inline void torch::cuda::synchronize(int64_t device) {
+  const int before = streamsan_torch_device();
+  if (device >= 0 && device != before) cudaSetDevice(static_cast<int>(device));
+  cudaDeviceSynchronize();
+  if (device >= 0 && device != before) cudaSetDevice(before);
+}
+)";
+
+constexpr const char* kProperties = R"(
+inline cudaDeviceProp* at::cuda::getDeviceProperties(c10::DeviceIndex device) {
+  cudaDeviceProp* const properties = new cudaDeviceProp;
+  cudaGetDeviceProperties(properties, device);
+  return properties;
+}
+inline cudaDeviceProp* at::cuda::getCurrentDeviceProperties() { return getDeviceProperties(0); }
+inline int at::cuda::warp_size() { return 32; }
+)";
+
+// A captured graph, of which the memory is its own.
+constexpr const char* kGraph = R"(
+inline at::cuda::CUDAGraph::CUDAGraph(bool keep)
+    : capture_stream_(c10::cuda::getCurrentCUDAStream()), keep_graph_(keep) {}
+)";
+constexpr const char* kGraphBefore = R"(
+inline at::cuda::CUDAGraph::CUDAGraph() : capture_stream_(c10::cuda::getCurrentCUDAStream()) {}
+)";
+constexpr const char* kGraphWork = R"(
+inline at::cuda::CUDAGraph::~CUDAGraph() {}
+inline void at::cuda::CUDAGraph::capture_begin(MempoolId_t, cudaStreamCaptureMode mode) {
+  capture_stream_ = c10::cuda::getCurrentCUDAStream();
+  cudaStreamBeginCapture(capture_stream_.stream(), mode);
+}
+)";
+constexpr const char* kGraphEnd = R"(
+inline void at::cuda::CUDAGraph::capture_end() {
+  cudaStreamEndCapture(capture_stream_.stream(), &graph_);
+  cudaGraphInstantiateWithFlags(&graph_exec_, graph_, 0);
+}
+)";
+constexpr const char* kGraphReplay = R"(
+inline void at::cuda::CUDAGraph::instantiate() {}
+inline void at::cuda::CUDAGraph::replay() {
+  cudaGraphLaunch(graph_exec_, c10::cuda::getCurrentCUDAStream().stream());
+}
+inline void at::cuda::CUDAGraph::reset() {}
+)";
+
 }  // namespace
 
 bool has_torch(clang::ASTContext& context) {
@@ -226,9 +372,12 @@ bool has_torch(clang::ASTContext& context) {
 }
 
 std::span<const char* const> torch_text() {
-  static constexpr std::array kText = {kTensors, kImplementation, kContiguous,       kContiguousNow, kContiguousBefore,
-                                       kBlob,    kStreams,        kStreamOfPriority, kStreamQuery,   kStreamSynchronize,
-                                       kDevices, kSetDevice,      kSetDeviceBefore};
+  static constexpr std::array kText = {
+      kTensors,          kImplementation, kValues,          kGradients,        kAutograd,    kBackward,
+      kDetached,         kDefaultType,    kSymbols,         kSymbolsNow,       kContiguous,  kContiguousNow,
+      kContiguousBefore, kBlob,           kStreams,         kStreamOfPriority, kStreamQuery, kStreamSynchronize,
+      kDevices,          kSetDevice,      kSetDeviceBefore, kSynchronize,      kProperties,  kGraph,
+      kGraphBefore,      kGraphWork,      kGraphEnd,        kGraphReplay};
   return kText;
 }
 

@@ -124,7 +124,8 @@ bool has_stream_operations(const ir::Function& function) {
   return false;
 }
 
-/// Is there anything that could run beside something else: a stream of the program's, or a copy that is not waited for?
+/// Is there anything that could run beside something else: a stream of the program's, one that waits for another (a static
+/// variable's own beginning is not seen), or a copy that is not waited for?
 bool has_lanes(const ir::Program& program) {
   for (const auto& [usr, function] : program.functions) {
     const auto is_one_of_many = [&function](const ir::Place& place) {
@@ -423,7 +424,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
         else if (!harness.offers_wait)
           how.closed.insert(constructor.usr);
     how.wants_runs = !of_calls.empty();
-    Followed followed = follow_main(context, models, how);
+    Followed followed = follow_main(context, models, preprocessor, how);
     const bool whole_program = followed.there;
     if (!followed.there && preprocessor != nullptr) followed = follow_callers(context, models, *preprocessor, how);
     for (const auto& [index, way] : std::ranges::reverse_view(of_calls))

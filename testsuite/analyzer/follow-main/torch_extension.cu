@@ -20,7 +20,7 @@ struct Lanes {
   std::map<int, at::cuda::CUDAStream> lanes;
 };
 
-// CHECK: streamsan_given_tensor()
+// CHECK: streamsan_given_tensor(0)
 // CHECK: (void)::sum_of_halves(
 // CHECK: {{^}}  to its end
 at::Tensor sum_of_halves(const at::Tensor& x, int64_t lane) {

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <cstdio>
 #include <initializer_list>
 #include <memory>
 #include <new>
@@ -19,7 +20,13 @@
 namespace c10 {
 namespace detail {
 [[noreturn]] void torchCheckFail(const char* function, const char* file, uint32_t line, const char* message);
+inline const char* torchCheckMsgImpl(const char* message) { return message; }
+template <typename... Arguments>
+const char* torchCheckMsgImpl(const char* message, const Arguments&...) {
+  static char text[64];
+  return std::snprintf(text, sizeof text, "%s", message) > 0 ? text : message;
 }
+}  // namespace detail
 
 using DeviceIndex = int8_t;
 using StreamId = int64_t;
@@ -299,6 +306,9 @@ class TensorBase {
   template <typename T>
   T* data_ptr() const;
   bool defined() const { return impl_.get() != nullptr; }
+  void set_data(const TensorBase& data) const;
+  void reset() { impl_.reset(); }
+  c10::TensorImpl* unsafeGetTensorImpl() const { return impl_.get(); }
 
  protected:
   c10::intrusive_ptr<c10::TensorImpl> impl_;
@@ -313,6 +323,8 @@ class Tensor : public TensorBase {
   Tensor& add_(const Tensor& other) const;
   Tensor mul(const Tensor& other) const;
   Tensor select(int64_t dim, int64_t index) const;
+  Tensor to(Device device, bool non_blocking = false) const;
+  const Tensor& resize_(IntArrayRef size) const;
 };
 
 // (The real operators of arithmetic have one more argument, a Scalar.)
@@ -341,6 +353,12 @@ SS_OPERATOR(mul_Tensor, "mul.Tensor(Tensor self, Tensor other) -> Tensor", Tenso
             const Tensor& other)
 SS_OPERATOR(select_int, "select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", Tensor, const Tensor& self,
             int64_t dim, int64_t index)
+SS_OPERATOR(to_device,
+            "to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False) -> "
+            "Tensor(a)",
+            Tensor, const Tensor& self, Device device, ScalarType dtype, bool non_blocking, bool copy)
+SS_OPERATOR(resize_, "resize_(Tensor(a!) self, SymInt[] size) -> Tensor(a!)", const Tensor&, const Tensor& self,
+            IntArrayRef size)
 }  // namespace _ops
 #undef SS_OPERATOR
 
@@ -355,6 +373,10 @@ inline Tensor& Tensor::add_(const Tensor& other) const {
 }
 inline Tensor Tensor::mul(const Tensor& other) const { return _ops::mul_Tensor::call(*this, other); }
 inline Tensor Tensor::select(int64_t dim, int64_t index) const { return _ops::select_int::call(*this, dim, index); }
+inline Tensor Tensor::to(Device device, bool non_blocking) const {
+  return _ops::to_device::call(*this, device, scalar_type(), non_blocking, false);
+}
+inline const Tensor& Tensor::resize_(IntArrayRef size) const { return _ops::resize_::call(*this, size); }
 inline Tensor empty(IntArrayRef size, TensorOptions options = {}) {
   return _ops::empty_memory_format::call(size, options.dtype_, std::nullopt, options.device_, options.pinned_,
                                          std::nullopt);
@@ -369,7 +391,51 @@ using c10::cuda::CUDAStream;
 using c10::cuda::getCurrentCUDAStream;
 using c10::cuda::getDefaultCUDAStream;
 using c10::cuda::getStreamFromPool;
+
+struct CUDAGraph {
+  using MempoolId_t = std::pair<uint64_t, uint64_t>;
+  CUDAGraph(bool keep_graph = false);
+  ~CUDAGraph();
+  void capture_begin(MempoolId_t pool = {0, 0}, cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal);
+  void capture_end();
+  void instantiate();
+  void replay();
+  void reset();
+
+ protected:
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphExec_t graph_exec_ = nullptr;
+  CUDAStream capture_stream_;
+  bool keep_graph_;
+};
 }  // namespace at::cuda
 
-#define TORCH_CHECK(cond, ...) \
-  if (!(cond)) ::c10::detail::torchCheckFail(__func__, __FILE__, static_cast<uint32_t>(__LINE__), #cond)
+// ---- modules ------------------------------------------------------------------------------------------------------------
+
+extern "C" int PyGILState_Check();
+namespace pybind11 {
+class gil_scoped_release {
+ public:
+  gil_scoped_release() {
+    if (PyGILState_Check() == 0) ::c10::detail::torchCheckFail(__func__, __FILE__, 0, "the lock is not held");
+  }
+  ~gil_scoped_release() {}
+};
+struct module_ {
+  template <typename Function>
+  module_& def(const char* name, Function function);
+};
+template <typename T>
+class class_ {
+ public:
+  class_(module_& scope, const char* name);
+  template <typename Function>
+  class_& def(const char* name, Function function);
+};
+}  // namespace pybind11
+#define PYBIND11_MODULE(name, variable) void pybind11_init_##name(::pybind11::module_& variable)
+
+#define TORCH_CHECK(cond, ...)                                                       \
+  if (!(cond))                                                                       \
+  ::c10::detail::torchCheckFail(__func__, __FILE__, static_cast<uint32_t>(__LINE__), \
+                                ::c10::detail::torchCheckMsgImpl(#cond, ##__VA_ARGS__))
