@@ -40,11 +40,15 @@ struct Followed {
     std::string stopped;  ///< as above
   };
   std::vector<MadeUp> callers;
-  /// A run that came to its end: when the calls of CUDA on a line were made, by file and line, counted from 0.
-  struct Times {
-    std::size_t first = 0, last = 0;
+  using Line = std::pair<std::string, unsigned>;  ///< file and line
+  /// A run that came to its end.
+  struct Run {
+    struct Times {
+      std::size_t first = 0, last = 0;
+    };
+    std::map<Line, Times> times;                ///< when the calls of CUDA on a line were made, counted from 0
+    std::set<std::pair<Line, Line>> conflicts;  ///< certain or possible ones, whether they were reported or not
   };
-  using Run = std::map<std::pair<std::string, unsigned>, Times>;
   std::vector<Run> runs;
 };
 

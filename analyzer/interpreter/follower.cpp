@@ -132,22 +132,26 @@ Where Follower::where(ordering::SiteId site) const {
 }
 
 Followed::Run Follower::run() const {
-  std::map<const llvm::Instruction*, std::pair<std::string, unsigned>> lines;
-  Followed::Run result;
-  for (std::size_t site = 1; site < cuda_.sites(); ++site) {
-    for (const llvm::Instruction* instruction : cuda_.place(ordering::SiteId{static_cast<std::uint32_t>(site)})) {
+  std::map<const llvm::Instruction*, Followed::Line> known;
+  const auto line = [&](ordering::SiteId site) {
+    for (const llvm::Instruction* instruction : cuda_.place(site)) {
       if (instruction == nullptr) continue;
-      const auto [line, fresh] = lines.try_emplace(instruction);
+      const auto [found, fresh] = known.try_emplace(instruction);
       if (const clang::SourceLocation place = fresh ? location(*instruction) : clang::SourceLocation();
           place.isValid()) {
         const ir::Site at = sites_.at(place);
-        line->second = {at.file, at.line};
+        found->second = {at.file, at.line};
       }
-      if (line->second.second == 0) continue;
-      result.try_emplace(line->second, Followed::Times{site, site}).first->second.last = site;
-      break;
+      if (found->second.second != 0) return found->second;
     }
-  }
+    return Followed::Line();
+  };
+  Followed::Run result;
+  for (std::size_t number = 1; number < cuda_.sites(); ++number)
+    result.times
+        .try_emplace(line(ordering::SiteId{static_cast<std::uint32_t>(number)}), Followed::Run::Times{number, number})
+        .first->second.last = number;
+  for (const auto& [earlier, later] : met_) result.conflicts.emplace(line(earlier), line(later));
   return result;
 }
 
@@ -274,6 +278,8 @@ Cause cause_of(ordering::NearestEdge edge) {
 void Follower::hazard(const ordering::Hazard& reported) {
   ordering::Hazard found = reported;
   if (found.kind == HazardKind::ReuseWhileInUse) found.later.site = found.freed;
+  if (met_at_.emplace(cuda_.place(found.earlier.site), cuda_.place(found.later.site)).second)
+    met_.emplace_back(found.earlier.site, found.later.site);
   if (found.certainty != ordering::Certainty::Certain || found.order != ordering::Order::Unordered) return;
   if (counts && !counts(found)) return;
   // A loop shows one conflict many times.

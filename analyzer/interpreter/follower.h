@@ -46,7 +46,7 @@ class Follower : public World, public ordering::HazardSink {
     cuda_.flush();
     if (machine.stopped().empty()) cuda_.hand_out_again(machine);
   }
-  /// When the calls of CUDA were made.
+  /// When the calls of CUDA were made, and which were in conflict.
   [[nodiscard]] Followed::Run run() const;
   [[nodiscard]] Cuda& cuda() { return cuda_; }
   [[nodiscard]] Torch& torch() { return torch_; }
@@ -86,6 +86,8 @@ class Follower : public World, public ordering::HazardSink {
   void add(Hazard made, const Sides& sides);
 
   std::vector<Sides> sides_;
+  std::vector<std::pair<ordering::SiteId, ordering::SiteId>> met_;  ///< in conflict, one of each pair of places
+  std::set<std::pair<Place, Place>> met_at_;
   std::set<const llvm::Function*> harmless_;  ///< of those that are not known
   std::set<std::tuple<ordering::HazardKind, Place, Place>> seen_;
   std::set<std::tuple<Check, std::string, unsigned, std::string, unsigned>> told_;

@@ -212,13 +212,16 @@ Way way_of(const Hazard& hazard) {
   return way;
 }
 
-/// The run goes this way; if it met no conflict there, there is none. Of a whole program the order does not matter: how it
-/// makes the calls is how they are made.
+/// The run goes this way, and meets no conflict there. How a whole program makes the calls is how they are made, in whichever
+/// order. A made-up caller has the last word on graphs alone: objects that it makes otherwise may behave otherwise.
 bool goes_through(const Followed::Run& run, const Way& way, bool whole_program) {
+  constexpr std::size_t kOfGraph = 3;
+  if (!whole_program && way.size() < kOfGraph) return false;
+  if (run.conflicts.contains({way[way.size() - 2], way.back()})) return false;
   std::size_t before = 0;
   for (std::size_t i = 0; i < way.size(); ++i) {
-    const auto known = run.find(way[i]);
-    if (known == run.end()) return false;
+    const auto known = run.times.find(way[i]);
+    if (known == run.times.end()) return false;
     // The first of them as early as it is, the others as late: what lies between was done in between.
     const std::size_t time = i == 0 ? known->second.first : known->second.last;
     if (!whole_program && time < before) return false;
