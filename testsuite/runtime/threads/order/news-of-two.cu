@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A thread that learns all that another one does, again and again, and then something of a third one.
+// A thread that learns all that another one does, again and again, and then something of a third one. Before that it
+// has news of its own to hand on, once the third one's are there: that by itself tells it nothing.
 //
 // RUN: %build %s -o %t -lpthread
 // RUN: %verdicts 3 error,possible %run %t
@@ -12,6 +13,7 @@
 // RUN: env STREAMSAN_OPTIONS=host_threads=strict %silent %t.fixed
 //
 // CHECK: ERROR: streamsan: read-after-write
+#include <atomic>
 #include <mutex>
 #include <thread>
 
@@ -42,6 +44,7 @@ int main() {
   must(cudaStreamCreateWithFlags(&others, cudaStreamNonBlocking));
   constexpr int kRounds = 8;
   Count news, heard, written;
+  std::atomic<bool> there{false};
   std::thread other([&] {
     for (int i = 1; i <= kRounds; ++i) {
       must(cudaStreamSynchronize(others));
@@ -54,12 +57,18 @@ int main() {
       news.wait_for(i);
       heard.add();
     }
+    while (!there) std::this_thread::yield();  // no order that is seen
+    must(cudaStreamSynchronize(over.reads));
+    heard.add();
     written.wait_for(1);
     over.read();
   });
   std::thread writer([&] {
     heard.wait_for(kRounds / 2);
-    over.write_and([&] { written.add(); });
+    over.write_and([&] {
+      written.add();
+      there = true;
+    });
   });
   other.join();
   reader.join();
