@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "interposer/launch_arguments.h"
 
-#include <cstddef>
 #include <cstring>
 
 #include "interposer/handle_table.h"
@@ -30,7 +29,6 @@ inline std::uint64_t LaunchArguments::plain(std::uint64_t word, unsigned index, 
 }
 
 STREAMSAN_HOT_CODE void LaunchArguments::parameter(unsigned index, const char* bytes, std::uint32_t size) {
-  constexpr std::ptrdiff_t kStride = 2 * kChains * sizeof(std::uint64_t);
   const bool in_structure = size > 8;
   const auto next = [&](std::uint64_t word) {
     std::uint64_t& chain = chains_[turn_++ % kChains];
@@ -38,31 +36,13 @@ STREAMSAN_HOT_CODE void LaunchArguments::parameter(unsigned index, const char* b
   };
   const char* const end = bytes + size;
   for (; end - bytes >= 8 && turn_ % kChains != 0; bytes += 8) next(plain(word_at(bytes), index, in_structure));
-  if (end - bytes >= kStride) {
+  if (end - bytes >= 8 * kChains) {
     auto [a, b, c, d] = chains_;  // in registers
-    const std::uint64_t lowest = lowest_pointer();
-    // Word by word in so many words: as a loop over an array, or in a function, compilers keep them in memory.
-    for (; end - bytes >= kStride; bytes += kStride) {
-      std::uint64_t one = word_at(bytes), two = word_at(bytes + 8), three = word_at(bytes + 16),
-                    four = word_at(bytes + 24);
-      std::uint64_t five = word_at(bytes + 32), six = word_at(bytes + 40), seven = word_at(bytes + 48),
-                    eight = word_at(bytes + 56);
-      const bool numbers = (one < lowest) & (two < lowest) & (three < lowest) & (four < lowest) & (five < lowest) &
-                           (six < lowest) & (seven < lowest) & (eight < lowest);
-      if (!numbers) {
-        one = plain(one, index, in_structure);
-        two = plain(two, index, in_structure);
-        three = plain(three, index, in_structure);
-        four = plain(four, index, in_structure);
-        five = plain(five, index, in_structure);
-        six = plain(six, index, in_structure);
-        seven = plain(seven, index, in_structure);
-        eight = plain(eight, index, in_structure);
-      }
-      a = add_words(a, one, two);
-      b = add_words(b, three, four);
-      c = add_words(c, five, six);
-      d = add_words(d, seven, eight);
+    for (; end - bytes >= 8 * kChains; bytes += 8 * kChains) {
+      a = add_word(a, plain(word_at(bytes), index, in_structure));
+      b = add_word(b, plain(word_at(bytes + 8), index, in_structure));
+      c = add_word(c, plain(word_at(bytes + 16), index, in_structure));
+      d = add_word(d, plain(word_at(bytes + 24), index, in_structure));
     }
     chains_[0] = a, chains_[1] = b, chains_[2] = c, chains_[3] = d;
   }

@@ -5,9 +5,9 @@
 //
 // Every aligned 8-byte word inside a parameter may be a device pointer (structs by value hold them too: PyTorch passes
 // its tensors so); see pointer_regions.h. Some kernels are given 4 KiB by value, at every step of a training loop, so
-// what is done for one word counts. Words go into chains of a multiplication for each step: plain ones into one of four
-// that take turns (a chain waits for its own multiplications only), two at a time where there are many; pointers into
-// another, and a mark for their place into one of the four.
+// what is done for one word counts. Each word goes into one chain of a multiplication for each step: plain ones into
+// one of four that take turns (a chain waits for its own multiplications only), pointers into another, and a mark for
+// their place into one of the four.
 #pragma once
 
 #include <bit>
@@ -48,11 +48,6 @@ class LaunchArguments {
   /// later word can cancel (-1.0 for 1.0, and 48 for 32 four words on).
   static constexpr std::uint64_t add_word(std::uint64_t hash, std::uint64_t word) {
     const Product product = static_cast<Product>(std::rotl(hash, 5) ^ word) * kFactor;
-    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
-  }
-  /// Two words for one multiplication. Neither factor is 0 but by one chance in 2^64.
-  static constexpr std::uint64_t add_words(std::uint64_t hash, std::uint64_t one, std::uint64_t other) {
-    const Product product = static_cast<Product>(std::rotl(hash, 5) ^ one) * (other ^ kFactor);
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
   }
   /// The word as it goes into the shape; notes it if it is a pointer.

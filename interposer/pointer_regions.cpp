@@ -5,15 +5,9 @@ namespace streamsan::recorder {
 
 // A fork keeps g_regions: it may say yes too often.
 constinit std::atomic<std::uint64_t> detail::g_regions[detail::kRegions / 64] = {};
-// A fork keeps g_lowest: likewise.
-constinit std::atomic<std::uint64_t> detail::g_lowest{detail::kRegions << detail::kRegionShift};
 
 void mark_region(std::uint64_t begin, std::uint64_t bytes) {
   if (bytes == 0) return;
-  const std::uint64_t lowest_here = begin >> detail::kRegionShift << detail::kRegionShift;
-  std::uint64_t lowest = detail::g_lowest.load(std::memory_order_relaxed);
-  while (lowest_here < lowest && !detail::g_lowest.compare_exchange_weak(lowest, lowest_here)) {
-  }
   const std::uint64_t last = (begin + bytes - 1) >> detail::kRegionShift;
   for (std::uint64_t region = begin >> detail::kRegionShift; region <= last && region < detail::kRegions; ++region) {
     const std::uint64_t bit = std::uint64_t{1} << (region % 64);

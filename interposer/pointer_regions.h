@@ -14,7 +14,6 @@ namespace detail {
 inline constexpr unsigned kRegionShift = 28;
 inline constexpr std::uint64_t kRegions = std::uint64_t{1} << (48 - kRegionShift);
 extern constinit std::atomic<std::uint64_t> g_regions[kRegions / 64];
-extern constinit std::atomic<std::uint64_t> g_lowest;
 }  // namespace detail
 
 /// The range [begin, begin + bytes) may hold device-accessible memory from now on.
@@ -26,8 +25,5 @@ inline bool may_be_pointer(std::uint64_t word) {
   return region < detail::kRegions &&
          (detail::g_regions[region / 64].load(std::memory_order_relaxed) >> (region % 64) & 1);
 }
-
-/// No word below this is one. A quick answer for numbers, of which kernels are given kilobytes.
-inline std::uint64_t lowest_pointer() { return detail::g_lowest.load(std::memory_order_relaxed); }
 
 }  // namespace streamsan::recorder

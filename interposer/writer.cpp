@@ -328,9 +328,6 @@ STREAMSAN_HOT_CODE void expect_record() {
   for (std::size_t at = 0; at < kLaunchBytes; at += kLineBytes) prefetch_to_write(next + at);
 }
 
-/// As much of the trace is asked for before the next record is made.
-constexpr std::size_t kRecordsAhead = 2;
-
 STREAMSAN_HOT_CODE Slot reserve(unsigned continuations) {
   const std::uint64_t count = 1 + continuations;
   if (t_order.unwritten) [[unlikely]]
@@ -345,11 +342,7 @@ STREAMSAN_HOT_CODE Slot reserve(unsigned continuations) {
     if (within + count <= trace::kChunkSlots) [[likely]] {
       trace::Record* record = base + within;
       record->continuations = static_cast<std::uint8_t>(continuations);
-      const char* next = reinterpret_cast<const char*>(record + count);
-      t_thread.next_record = next;
-      // Nobody has touched that memory yet, and what is stored there late keeps the program's next lock waiting.
-      for (std::size_t ahead = 0; ahead < kRecordsAhead * sizeof *record; ahead += kLineBytes)
-        prefetch_to_write(next + ahead);
+      t_thread.next_record = reinterpret_cast<const char*>(record + count);
       return {record, at};
     }
     pad(at, at + count);

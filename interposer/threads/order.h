@@ -159,6 +159,12 @@ inline bool acquire_matters(std::uint64_t object) {
   return there && !detail::holds(there->state.load(std::memory_order_relaxed) & detail::kStamps);
 }
 
+/// The thread is about to take the object and will release it before long: what release_matters() then reads comes from
+/// far away, and may come while the thread works.
+inline void expect_release(std::uint64_t object) {
+  if (t_order.clock) __builtin_prefetch(&detail::g_order_objects[detail::order_home(object)]);
+}
+
 /// At its end the thread will leave its order and its name (names.h). False: only if that takes no memory, which it
 /// would.
 bool watch_end(Context context);
