@@ -69,6 +69,11 @@ struct Acquires;
 template <class Object, class... Rest>
 struct Acquires<int (*)(Object, Rest...)> {
   static int instead(const HostCall& call, int (*next)(Object, Rest...), Object object, Rest... rest) {
+    if constexpr (std::is_same_v<Object, pthread_rwlock_t*>) {
+      expect_release(readers_of(object));
+    } else {
+      expect_release(key_of(object));
+    }
     const int result = next(object, rest...);
     if (taken(result)) acquire_for(call, key_of(object));
     return result;
@@ -213,7 +218,7 @@ struct RunsOnce<Result (*)(Control, void (*)())> {
   static Result instead(const HostCall& call, Function next, Control control, void (*routine)()) {
     if (is_over(control)) {
       acquire_for(call, key_of(control));
-      return next(control, routine);
+      return Result();  // 0, or nothing: libc would find the same
     }
     if (call.is_of_cuda()) return next(control, routine);
     Once once{control, routine};

@@ -20,6 +20,7 @@ constinit thread_local ThreadOrder t_order __attribute__((tls_model("initial-exe
 
 alignas(detail::kOrderGroup *
         sizeof(detail::OrderObject)) constinit detail::OrderObject detail::g_order_objects[kOrderObjects] = {};
+alignas(kCacheLine) constinit std::atomic<std::uint64_t> detail::g_stamps{0};
 constinit std::atomic<std::uint32_t> detail::g_orders{0};
 // A fork keeps g_submissions_count: it follows from the options.
 constinit std::atomic<bool> detail::g_submissions_count{false};
@@ -42,6 +43,7 @@ constexpr std::uint64_t entry_of(std::uint64_t position, std::uint64_t thread) {
   return position << kThreadBits | thread;
 }
 
+using detail::g_stamps;
 using detail::kOrderObjects;
 using detail::kStampBits;
 using detail::kStamps;
@@ -68,7 +70,8 @@ constinit Content g_contents[kOrderObjects] = {};
 constinit HandleTable<std::uint64_t, 1u << 10> g_arrivals{};  // barrier -> how many have arrived there
 constinit ThreadClock g_clocks[kMostThreads] = {};
 constinit ThreadStart g_starts[kMostStarts] = {};
-constinit std::atomic<std::uint64_t> g_stamps{0};
+/// By lane, the last entry that an owner has put into its clock: no clock has a later one.
+alignas(kCacheLine) constinit std::atomic<std::uint64_t> g_latest[kOrderLanes] = {};
 constinit std::atomic<std::uint32_t> g_lanes{0};                // in use, or once in use
 constinit std::atomic<std::uint64_t> g_free[kOrderLanes] = {};  // 0: taken; else the last entry of the former owner
 // A fork keeps g_key: a key that is ready is inherited.
@@ -163,9 +166,31 @@ bool note_own(Context context) {
   if (mine->lane == kOrderLanes) take_lane(*mine);
   mine->lanes[mine->lane] = entry_of(t_order.position, mine->shares ? kEverybody : thread_number());
   mine->written[mine->lane] = mine->lanes[mine->lane];
+  std::atomic<std::uint64_t>& latest = g_latest[mine->lane];
+  std::uint64_t there = latest.load(std::memory_order_relaxed);
+  while (there < mine->lanes[mine->lane] && !latest.compare_exchange_weak(there, mine->lanes[mine->lane])) {
+  }
   t_order.own_position = t_order.position;
   t_order.stamp = 0;
   return true;
+}
+
+/// Names the content of the thread's clock. That is all that others can learn between two names: who knew all of it
+/// before, and has given the next name, knows all of it still.
+std::uint64_t give_stamp() {
+  const std::uint64_t before = g_stamps.fetch_add(1, std::memory_order_acq_rel);
+  if (t_order.informed_at == before) t_order.informed_at = before + 1;
+  return (before + 1) & kStamps;
+}
+
+/// Does the thread know all that may be in any clock? What comes into one later is handed on under a later stamp.
+void note_whether_informed(const ThreadClock& mine) {
+  const std::uint64_t stamps = g_stamps.load(std::memory_order_acquire);
+  const std::uint32_t lanes = lanes_in_use();
+  for (std::uint32_t i = 0; i < lanes; ++i) {
+    if (mine.lanes[i] < g_latest[i].load(std::memory_order_relaxed)) return;
+  }
+  t_order.informed_at = stamps;
 }
 
 }  // namespace
@@ -186,6 +211,7 @@ void in_child::thread_order() {
   for (ThreadClock& clock : g_clocks) clock.taken.store(false, std::memory_order_relaxed);
   for (ThreadStart& start : g_starts) start.taken.store(false, std::memory_order_relaxed);
   for (auto& lane : g_free) lane.store(0, std::memory_order_relaxed);
+  for (auto& lane : g_latest) lane.store(0, std::memory_order_relaxed);
   g_lanes.store(0);
   g_stamps.store(0);
   std::uint32_t being_made = 1;
@@ -227,7 +253,7 @@ void begin_order() { note_own(Context::PerhapsSignalHandler); }
 
 void release_order(std::uint64_t key, Context context) {
   if (!note_own(context)) return;
-  if (t_order.stamp == 0) t_order.stamp = (g_stamps.fetch_add(1, std::memory_order_relaxed) + 1) & kStamps;
+  if (t_order.stamp == 0) t_order.stamp = give_stamp();
   const std::uint64_t stamp = t_order.stamp;
   const Object object = find_or_make(key);
   auto& named = object.head->state;
@@ -283,6 +309,7 @@ void acquire_order(std::uint64_t key, Context context) {
   // release, at the object: else a thread would take the names of all objects in turn, and look at all lanes each time.
   const bool renamed = news || (whole && stamp != 0 && (own_stamp == 0 || stamp < own_stamp));
   t_order.stamp = !renamed ? own_stamp : whole ? stamp : 0;
+  note_whether_informed(*mine);
 }
 
 void forget_order(std::uint64_t key) {

@@ -63,6 +63,7 @@ struct ThreadOrder {
   std::uint64_t position;      ///< of its last record that counts, plus 1; 0: it has made none
   ThreadClock* clock;          ///< null: it knows of nobody
   std::uint64_t stamp;         ///< names the content of the clock; 0: nothing does
+  std::uint64_t informed_at;   ///< so many stamps had been given when the clock held all that any clock did
   std::uint64_t own_position;  ///< that stands in the clock
   const void* written[4];      ///< read-write locks it holds to write
   bool unwritten;              ///< the trace lacks news, or the thread's name
@@ -99,6 +100,8 @@ inline OrderObject* find_order_object(std::uint64_t key) {
   OrderObject& shared = group[kOrderGroup - 1];
   return shared.key.load(std::memory_order_acquire) != 0 ? &shared : nullptr;
 }
+/// How many stamps have been given. Nothing that was not in all clocks so far is handed on without another one.
+alignas(kCacheLine) extern constinit std::atomic<std::uint64_t> g_stamps;
 /// 1 while order is followed, so not before the program has made a thread; the entries of the wrappers read it.
 extern constinit std::atomic<std::uint32_t> g_orders;
 /// Is it of use to know that a thread is after a submission of another one (host_threads=strict)?
@@ -148,9 +151,18 @@ inline bool release_matters(std::uint64_t object) {
 
 /// The same of an acquire. Most objects were never released by a thread that had something to hand on: run-time
 /// libraries ask pthread_once() in each call whether they are initialised. Where such an object would stand, nothing does.
+/// Who has released the object has taken the stamp before, so a thread that comes behind sees that it was given.
 inline bool acquire_matters(std::uint64_t object) {
+  if (detail::g_stamps.load(std::memory_order_relaxed) == t_order.informed_at) [[likely]]
+    return false;
   const detail::OrderObject* there = detail::find_order_object(object);
   return there && !detail::holds(there->state.load(std::memory_order_relaxed) & detail::kStamps);
+}
+
+/// The thread is about to take the object and will release it before long: what release_matters() then reads comes from
+/// far away, and may come while the thread works.
+inline void expect_release(std::uint64_t object) {
+  if (t_order.clock) __builtin_prefetch(&detail::g_order_objects[detail::order_home(object)]);
 }
 
 /// At its end the thread will leave its order and its name (names.h). False: only if that takes no memory, which it
