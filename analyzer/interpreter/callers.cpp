@@ -236,7 +236,7 @@ constexpr std::array<Way, 10> kWays = {{
 }  // namespace
 
 std::vector<Caller> callers(Symbols& symbols) {
-  constexpr std::size_t kMost = 120;
+  constexpr std::size_t kMost = 200;
   clang::ASTContext& context = symbols.context();
   Uses uses(context.getSourceManager(), has_torch(context));
   uses.TraverseDecl(context.getTranslationUnitDecl());
@@ -251,8 +251,11 @@ std::vector<Caller> callers(Symbols& symbols) {
     std::set<std::string> texts;
     bool any = false;
     ++of;
+    std::size_t before = 0;  // the last group that differs from those before it
     for (const Way& way : kWays) {
       ++group;
+      const bool in_place = way.own == Way::Size::Larger || way.own == Way::Size::Few;
+      const std::size_t instead_of = in_place ? before : 0;
       if (result.size() >= kMost) return true;
       for (const auto& [flags, one] : {std::pair(false, true), std::pair(true, true), std::pair(false, false)}) {
         Way each = way;
@@ -268,7 +271,8 @@ std::vector<Caller> callers(Symbols& symbols) {
         caller->group = group;
         caller->of = of;
         caller->alike = way.alike;
-        caller->in_place = way.own == Way::Size::Larger || way.own == Way::Size::Few;
+        caller->instead_of = instead_of;
+        before = group;
         result.push_back(std::move(*caller));
       }
       if (!any) return false;

@@ -25,14 +25,14 @@ struct Caller {
     Streams,  ///< one in each of several streams
     Objects,  ///< two objects that were given one object
   };
-  std::string name;         ///< of the function that it is
-  std::string text;         ///< its definition
-  std::vector<Line> lines;  ///< of the text, the first one at 0
-  std::size_t group = 0;    ///< callers of one thing that differ in flags and in what is one object have one: what
-                            ///< counts, all of them show
-  std::size_t of = 0;       ///< callers of one thing have one
-  bool alike = true;        ///< numbers that say which one are all 0
-  bool in_place = false;    ///< followed only if the arguments of the group before it do not suit
+  std::string name;            ///< of the function that it is
+  std::string text;            ///< its definition
+  std::vector<Line> lines;     ///< of the text, the first one at 0
+  std::size_t group = 0;       ///< callers of one thing that differ in flags and in what is one object have one: what
+                               ///< counts, all of them show
+  std::size_t of = 0;          ///< callers of one thing have one
+  bool alike = true;           ///< numbers that say which one are all 0
+  std::size_t instead_of = 0;  ///< followed only if the arguments of that group do not suit; 0: in any case
   Users users = Users::One;
   const clang::CXXRecordDecl* record = nullptr;  ///< of the object whose life it is; nullptr: it calls one function
 };

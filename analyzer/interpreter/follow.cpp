@@ -377,8 +377,8 @@ Followed follow_callers(clang::ASTContext& context, const Models& models, clang:
         result.stopped = "too many steps, before " + caller.name;
         break;
       }
-      const auto before = groups.find(caller.group - 1);
-      if (caller.in_place && (before == groups.end() || before->second.ended)) continue;
+      const auto before = groups.find(caller.instead_of);
+      if (caller.instead_of != 0 && (before == groups.end() || before->second.ended)) continue;
       const llvm::Function* entry = host.module()->getFunction(caller.name);
       if (entry == nullptr || entry->isDeclaration()) continue;
       Variants& group = groups[caller.group];
