@@ -32,8 +32,8 @@ struct ThreadState {
   StackCache* stack_cache;
   const void* call_frame;        ///< of the wrapper of the driver call it is in; stale after a long jump out of one
   std::uint32_t calls;           ///< driver calls made so far, this one included
+  std::uint32_t context_deaths;  ///< how many contexts had ended when `context` was asked for
   std::uint64_t context;         ///< current to it when that was last asked for
-  std::uint32_t context_deaths;  ///< and how many contexts had ended then
   std::uint64_t stream;          ///< the last one that was looked up, see streams.cpp
   std::uint64_t stream_known;    ///< what the look-up found
   std::uint64_t stream_check;    ///< whether stream_known belongs to stream, and is still valid
