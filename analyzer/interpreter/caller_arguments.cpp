@@ -39,7 +39,9 @@ std::string CallerArguments::spelled(QualType type) const {
 
 std::optional<std::string> CallerArguments::given(const clang::FunctionDecl& function, bool again) {
   streams_ = which_ = 0;
+  ++calls_;
   if (!again) objects_.clear();
+  again_ = again;
   lent_.clear();
   alone_ = std::ranges::any_of(function.parameters(), [&](const clang::ParmVarDecl* parameter) {
     const QualType type = parameter->getType();
@@ -59,24 +61,28 @@ std::optional<std::string> CallerArguments::list_of(const clang::FunctionDecl& f
     bytes_ = bytes;
     const QualType type = parameter->getType();
     const QualType of = type.getNonReferenceType().getUnqualifiedType();
-    const auto name =
-        type->isReferenceType() ? shared(of, parameter->getName(), depth) : variable(of, parameter->getName(), depth);
+    const auto known = again_ && depth == 0 ? first_.find(parameter) : first_.end();
+    const auto name = known != first_.end()     ? std::optional(known->second)
+                      : type->isReferenceType() ? shared(of, parameter->getName(), depth)
+                                                : variable(of, parameter->getName(), depth);
     if (!name) return std::nullopt;
-    if (depth == 0) lend(type, *name);
+    if (depth == 0 && lend(type, *name)) first_.try_emplace(parameter, *name);
     if (!list.empty()) list += ", ";
     list += type->isLValueReferenceType() ? *name : "static_cast<" + spelled(of) + "&&>(" + *name + ")";
   }
   return list;
 }
 
-void CallerArguments::lend(QualType type, const std::string& name) {
-  if (!type->isReferenceType() && !type->isPointerType()) return;
+/// False: it is not an object of the program's own.
+bool CallerArguments::lend(QualType type, const std::string& name) {
+  if (!type->isReferenceType() && !type->isPointerType()) return false;
   const clang::CXXRecordDecl* record = type->getPointeeType()->getAsCXXRecordDecl();
-  if (record == nullptr || !record->hasDefinition() || symbols_.in_system_header(*record)) return;
-  if (type->isPointerType() && !is_object(type)) return;
+  if (record == nullptr || !record->hasDefinition() || symbols_.in_system_header(*record)) return false;
+  if (type->isPointerType() && !is_object(type)) return false;
   const std::pair<const clang::CXXRecordDecl*, std::string> lent(record->getDefinition(),
                                                                  type->isPointerType() ? "(*" + name + ")" : name);
   if (std::ranges::find(lent_, lent) == lent_.end()) lent_.push_back(lent);
+  return true;
 }
 
 std::string CallerArguments::made(QualType type, const std::string& value) {
@@ -122,18 +128,32 @@ std::optional<std::string> CallerArguments::shared(QualType type, llvm::StringRe
 
 std::string CallerArguments::number(llvm::StringRef called, int depth, Meaning otherwise) {
   // The numbers that an object is made with say how much it has room for, those of a plain struct how much there is.
-  const bool makes_room = depth > 0 && llvm::isa_and_nonnull<clang::ParmVarDecl>(filled_);
-  const Meaning meaning = meaning_of(called, otherwise);
+  const auto* parameter = llvm::dyn_cast_or_null<clang::ParmVarDecl>(filled_);
+  const bool makes_room = depth > 0 && parameter != nullptr;
+  Meaning meaning = meaning_of(called, otherwise);
+  if (parameter != nullptr && element_.empty()) {
+    if (const auto needed = compared_with(*parameter)) return std::to_string(*needed);
+    if (counts_objects(*parameter)) meaning = Meaning::HowMany;
+  }
   if (meaning == Meaning::Pitch) return "4096";
+  if (meaning == Meaning::HowMany) {
+    if (way_.own == Way::Size::Few) return "4";
+    if (way_.own == Way::Size::Smaller) return "2";
+    meaning = Meaning::HowMuch;
+  }
   if (meaning == Meaning::HowMuch) {
     if (alone_ && depth == 0) return "1";
     if (fixed_ || (depth > 0 && way_.own == Way::Size::Smaller)) return torch_ ? "4" : "16";
     if (!makes_room || way_.own != Way::Size::Larger) return how_many();
     return counts_bytes(called) ? "65536" : bytes_ ? how_many() : "4096";
   }
+  if (meaning == Meaning::Device && element_.empty() && way_.users == Caller::Users::Objects)
+    return way_.alike ? "0" : std::to_string(user_ % 2);
   if (way_.alike || (meaning == Meaning::Device && element_.empty())) return "0";
   const std::string which = element_.empty() ? std::to_string(which_++) : element_;
   if (meaning == Meaning::Device) return which + kDevice;
+  // Those of the next call are others.
+  if (meaning == Meaning::Key) return "(" + which + " + " + std::to_string(calls_) + " * " + elements() + ")";
   return meaning == Meaning::Where ? "(" + which + " * " + how_many() + ")" : which;
 }
 

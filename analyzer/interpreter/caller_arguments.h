@@ -35,7 +35,7 @@ class CallerArguments {
   void line(const std::string& text, Caller::Line what = Caller::Line::Other);
 
   /// The list of arguments for a call, after the lines that make them. nullopt: they cannot be made.
-  /// `again`: what was made for the call before is given once more where that refers to it.
+  /// `again`: the objects that the first call of the function referred to are given once more.
   std::optional<std::string> given(const clang::FunctionDecl& function, bool again = false);
 
   /// Numbers are those of what an object is made with (Way::own), or of what its methods get.
@@ -52,7 +52,7 @@ class CallerArguments {
  private:
   std::string fresh() { return "a" + std::to_string(++variables_); }
   std::string made(clang::QualType type, const std::string& value);
-  void lend(clang::QualType type, const std::string& name);
+  bool lend(clang::QualType type, const std::string& name);
   void declare(const std::string& spelling, const std::string& name, const std::string& value);
 
   std::optional<std::string> list_of(const clang::FunctionDecl& function, int depth);
@@ -85,7 +85,9 @@ class CallerArguments {
   bool is_object(clang::QualType pointer);
 
   [[nodiscard]] std::string how_many() const { return way_.own == Way::Size::Few ? "3" : "64"; }
-  [[nodiscard]] std::string elements() const { return way_.own == Way::Size::Few ? "8" : "64"; }
+  [[nodiscard]] std::string elements() const { return way_.own == Way::Size::Few ? "3" : "64"; }
+
+  [[nodiscard]] std::string elements_needed() const;
 
   Symbols& symbols_;
   clang::ASTContext& context_;
@@ -103,8 +105,11 @@ class CallerArguments {
   int collection_ = 0;   ///< the one whose elements are made
   int user_ = 0;
   int which_ = 0;
+  int calls_ = 0;  ///< for which arguments were made
   std::string element_;                                         ///< in a loop that makes elements: its counter
   std::map<const clang::CXXRecordDecl*, std::string> objects_;  ///< of the program's classes, in this call
+  bool again_ = false;
+  std::map<const clang::ParmVarDecl*, std::string> first_;  ///< objects that the first call referred to
   std::vector<std::pair<const clang::CXXRecordDecl*, std::string>> lent_;
   const clang::Decl* filled_ = nullptr;                 ///< the parameter or field that is given a value
   std::map<const clang::Decl*, std::size_t> given_as_;  ///< those that are given memory, numbered

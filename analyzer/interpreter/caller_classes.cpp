@@ -205,19 +205,25 @@ std::string CallerArguments::tensors_for(QualType back) {
 
 /// A lambda, which writes what it is given pointers to.
 std::string CallerArguments::callback(const clang::FunctionProtoType& signature) {
-  std::string list, body = std::string(kCalledBack) + "(); ";
+  // Who is given numbers and bytes knows of no stream but its own.
+  const bool told = std::ranges::any_of(signature.param_types(), [&](QualType parameter) {
+    QualType of = parameter.getNonReferenceType();
+    while (of->isPointerType()) of = of->getPointeeType();
+    return !of->isArithmeticType();
+  });
+  std::string list, body = std::string(kCalledBack) + (told ? "(1); " : "(0); ");
   for (const QualType parameter : signature.param_types()) {
     const std::string own = "p" + std::to_string(list.size());
     list += (list.empty() ? "" : ", ") + spelled(parameter) + " " + own;
     const QualType pointee = parameter->isPointerType() ? parameter->getPointeeType() : QualType();
     if (!pointee.isNull() && pointee->isArithmeticType() && !pointee.isConstQualified())
-      body += "*" + own + " = " + spelled(pointee) + "(); ";
+      body += "*" + own + " = {}; ";
   }
   const QualType back = signature.getReturnType();
   if (const std::string made = tensors_for(back); !made.empty())
     return "[](" + list + ") -> " + spelled(back) + " { " + made + " }";
   return "[](" + list + ") -> " + spelled(back) + " { " + body + "return " +
-         (back->isVoidType() ? "" : spelled(back) + "()") + "; }";
+         (back->isVoidType() ? "" : back->isScalarType() ? "{}" : spelled(back) + "()") + "; }";
 }
 
 namespace {
@@ -235,10 +241,17 @@ bool CallerArguments::is_shape(QualType of) const {
   return named != nullptr && of->isSpecificBuiltinType(clang::BuiltinType::Long) && says_shape(named->getName());
 }
 
+/// As many as the function asks for.
+std::string CallerArguments::elements_needed() const {
+  const auto* parameter = llvm::dyn_cast_or_null<clang::ParmVarDecl>(filled_);
+  const auto needed = parameter == nullptr ? std::nullopt : compared_with(*parameter);
+  return needed ? std::to_string(*needed) : elements();
+}
+
 std::optional<std::string> CallerArguments::sequence(const std::string& spelling, const std::string& name, QualType of,
                                                      llvm::StringRef called, int depth) {
   if (of->isBooleanType() || of->isRealFloatingType()) {
-    line(spelling + " " + name + "(" + elements() + ");");
+    line(spelling + " " + name + "(" + elements_needed() + ");");
     return name;
   }
   if (torch_ && is_shape(of)) {
@@ -247,7 +260,7 @@ std::optional<std::string> CallerArguments::sequence(const std::string& spelling
   }
   line(spelling + " " + name + ";");
   const bool whole = each(
-      is_costly(of) ? "8" : elements(),
+      is_costly(of) ? "8" : elements_needed(),
       [&](const std::string& one) { line(name + ".push_back(static_cast<" + spelled(of) + "&&>(" + one + "));"); }, of,
       called, depth);
   return whole ? std::optional(name) : std::nullopt;

@@ -6,6 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/DeclTemplate.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/RecursiveASTVisitor.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace streamsan::analyzer {
@@ -34,18 +39,101 @@ Meaning meaning_of(llvm::StringRef name, Meaning otherwise) {
   static constexpr std::array<llvm::StringRef, 9> kWhere = {"offset", "begin", "first", "start", "pos",
                                                             "from",   "row",   "col",   "origin"};
   static constexpr std::array<llvm::StringRef, 3> kDevice = {"device", "dev", "gpu"};
-  static constexpr std::array<llvm::StringRef, 45> kWhich = {
+  static constexpr std::array<llvm::StringRef, 44> kWhich = {
       "idx",  "index", "slot", "rank",  "layer", "lane",     "which",    "i",     "j",      "k",      "stage",  "head",
       "flag", "id",    "to",   "src",   "dst",   "page",     "block",    "peer",  "worker", "victim", "root",   "bank",
-      "buf",  "iter",  "step", "tile",  "chunk", "part",     "turn",     "phase", "parity", "tail",   "target", "key",
-      "bin",  "node",  "item", "batch", "frame", "incoming", "outgoing", "cur",   "next"};
+      "buf",  "iter",  "step", "tile",  "chunk", "part",     "turn",     "phase", "parity", "tail",   "target", "bin",
+      "node", "item",  "batch", "frame", "incoming", "outgoing", "cur",   "next"};
+  static constexpr std::array<llvm::StringRef, 3> kKey = {"key", "hash", "uuid"};
+  static constexpr std::array<llvm::StringRef, 6> kHowMany = {"depth", "slots", "buffers", "streams", "lanes", "slabs"};
   const std::vector<std::string> words = words_of(name);
+  if (has_one_of(words, kHowMany)) return Meaning::HowMany;
   if (has_one_of(words, kPitch)) return Meaning::Pitch;
   if (has_one_of(words, kHowMuch)) return Meaning::HowMuch;
   if (has_one_of(words, kWhere)) return Meaning::Where;
   if (has_one_of(words, kDevice)) return Meaning::Device;
+  if (has_one_of(words, kKey)) return Meaning::Key;
   return has_one_of(words, kWhich) ? Meaning::Which : otherwise;
 }
+
+namespace {
+
+bool is_of(const clang::Expr& expression, const clang::ParmVarDecl& parameter) {
+  const clang::Expr* inner = expression.IgnoreParenCasts();
+  const auto* named = llvm::dyn_cast<clang::DeclRefExpr>(inner);
+  return named != nullptr && named->getDecl() == &parameter;
+}
+
+/// What a function does with one of its parameters.
+class UsesOfParameter : public clang::RecursiveASTVisitor<UsesOfParameter> {
+ public:
+  explicit UsesOfParameter(const clang::ParmVarDecl& parameter)
+      : parameter_(parameter), context_(parameter.getASTContext()) {}
+
+  bool VisitCXXConstructExpr(clang::CXXConstructExpr* made) {
+    if (made->getNumArgs() > 0 && is_of(*made->getArg(0), parameter_)) room_for(made->getType());
+    return true;
+  }
+  bool VisitCXXMemberCallExpr(clang::CXXMemberCallExpr* call) {
+    const clang::CXXMethodDecl* method = call->getMethodDecl();
+    if (method != nullptr && method->getIdentifier() != nullptr && call->getNumArgs() > 0 &&
+        is_of(*call->getArg(0), parameter_) && (method->getName() == "resize" || method->getName() == "reserve"))
+      room_for(call->getImplicitObjectArgument()->getType());
+    return true;
+  }
+  bool VisitBinaryOperator(clang::BinaryOperator* compared) {
+    if (!compared->isEqualityOp() || compared->isValueDependent()) return true;
+    for (const auto& [one, other] : {std::pair(compared->getLHS(), compared->getRHS()),
+                                     std::pair(compared->getRHS(), compared->getLHS())}) {
+      clang::Expr::EvalResult value;
+      if (number || !is_length(*one) || !other->EvaluateAsInt(value, context_)) continue;
+      constexpr std::uint64_t kLeast = 2, kMost = 1 << 16;
+      const llvm::APSInt& constant = value.Val.getInt();
+      if (constant >= kLeast && constant <= kMost) number = constant.getZExtValue();
+    }
+    return true;
+  }
+
+  bool of_objects = false;
+  std::optional<std::uint64_t> number;
+
+ private:
+  /// The number itself, or how much a container holds.
+  bool is_length(const clang::Expr& expression) const {
+    if (is_of(expression, parameter_)) return parameter_.getType().getNonReferenceType()->isIntegerType();
+    const auto* call = llvm::dyn_cast<clang::CXXMemberCallExpr>(expression.IgnoreParenCasts());
+    const clang::CXXMethodDecl* method = call == nullptr ? nullptr : call->getMethodDecl();
+    return method != nullptr && method->getIdentifier() != nullptr && method->getName() == "size" &&
+           call->getNumArgs() == 0 && is_of(*call->getImplicitObjectArgument(), parameter_);
+  }
+  void room_for(clang::QualType container) {
+    const auto* of = llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(container->getAsCXXRecordDecl());
+    if (of == nullptr || !of->isInStdNamespace() || of->getTemplateArgs().size() == 0) return;
+    const clang::TemplateArgument& element = of->getTemplateArgs()[0];
+    of_objects |= element.getKind() == clang::TemplateArgument::Type && !element.getAsType()->isArithmeticType();
+  }
+
+  const clang::ParmVarDecl& parameter_;
+  clang::ASTContext& context_;
+};
+
+UsesOfParameter uses_of(const clang::ParmVarDecl& parameter) {
+  UsesOfParameter uses(parameter);
+  const auto* function = llvm::dyn_cast<clang::FunctionDecl>(parameter.getDeclContext());
+  if (function == nullptr || !function->hasBody(function)) return uses;
+  // The parameters of the definition are others than those of a declaration.
+  const unsigned at = parameter.getFunctionScopeIndex();
+  if (at >= function->getNumParams()) return uses;
+  UsesOfParameter of_definition(*function->getParamDecl(at));
+  of_definition.TraverseDecl(const_cast<clang::FunctionDecl*>(function));
+  return of_definition;
+}
+
+}  // namespace
+
+bool counts_objects(const clang::ParmVarDecl& parameter) { return uses_of(parameter).of_objects; }
+
+std::optional<std::uint64_t> compared_with(const clang::ParmVarDecl& parameter) { return uses_of(parameter).number; }
 
 std::string one_of(llvm::StringRef name) {
   return name.size() > 2 && name.ends_with("s") ? name.drop_back().str() : name.str();

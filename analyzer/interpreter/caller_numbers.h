@@ -4,15 +4,22 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "llvm/ADT/StringRef.h"
+
+namespace clang {
+class ParmVarDecl;
+}
 
 namespace streamsan::analyzer {
 
 enum class Meaning : std::uint8_t {
   HowMuch,
-  Which,   ///< of several: an index, a key
+  HowMany,  ///< slots, buffers, streams: of them few are enough to come round
+  Which,   ///< of several: an index
+  Key,     ///< likewise, and nobody knows before how many there will be
   Device,  ///< the number of one
   Where,   ///< an offset in elements
   Pitch,   ///< from one row to the next
@@ -20,6 +27,12 @@ enum class Meaning : std::uint8_t {
 
 /// `otherwise`: where the name does not say.
 Meaning meaning_of(llvm::StringRef name, Meaning otherwise = Meaning::HowMuch);
+
+/// It says how many objects there are room for: a container of them is made with it.
+bool counts_objects(const clang::ParmVarDecl& parameter);
+
+/// The number that a function compares it, or the length of the container, with; nullopt: it compares it with none.
+std::optional<std::uint64_t> compared_with(const clang::ParmVarDecl& parameter);
 
 /// The sizes of a tensor.
 bool says_shape(llvm::StringRef name);

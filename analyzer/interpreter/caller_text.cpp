@@ -55,15 +55,31 @@ class Text {
         arguments_(symbols, way, file, result_) {}
 
   std::optional<Caller> call(const clang::FunctionDecl& function) {
-    if (way_.users != Caller::Users::One) return std::nullopt;
-    const auto list = arguments_.given(function);
+    if (way_.users == Caller::Users::Objects) return std::nullopt;
+    result_.users = way_.users;
+    auto list = arguments_.given(function);
     if (!list) return std::nullopt;
     const auto objects = arguments_.objects();
-    // What it refuses without, others of the program's own methods may bring.
-    if (way_.own == Way::Size::Larger || way_.own == Way::Size::Few)
-      for (const auto& [record, name] : objects) call_rest(*record, name, /*before=*/true);
-    call_of("(void)" + qualified(function) + "(" + *list + ");");
-    for (const auto& [record, name] : objects) call_rest(*record, name, /*before=*/false);
+    const bool several = way_.users == Caller::Users::Streams;
+    if (several && !(is_given_streams(function) && std::ranges::any_of(objects, [&](const auto& object) {
+                       return serves_several(symbols_, *object.first);
+                     })))
+      return std::nullopt;
+    // An object that remembers is there for several calls.
+    constexpr int kCalls = 3;
+    const bool again = std::ranges::any_of(objects, [](const auto& object) { return !object.first->isAggregate(); });
+    for (int call = 0; call < (again ? kCalls : 1); ++call) {
+      if (call > 0) {
+        arguments_.next_user();
+        list = arguments_.given(function, /*again=*/true);
+        if (!list) return std::nullopt;
+      }
+      // What it refuses without, others of the program's own methods may bring.
+      if (way_.own == Way::Size::Larger || way_.own == Way::Size::Few)
+        for (const auto& [record, name] : objects) call_rest(*record, name, /*before=*/true);
+      call_of("(void)" + qualified(function) + "(" + *list + ");");
+      for (const auto& [record, name] : objects) call_rest(*record, name, /*before=*/false);
+    }
     return finish();
   }
 
@@ -75,6 +91,7 @@ class Text {
     const bool two = way_.users == Caller::Users::Objects;
     if (two && (!way_.one || constructor == nullptr || !is_given_service(*constructor))) return std::nullopt;
     if (!construct(record, constructor, "object", false)) return std::nullopt;
+    if (two) arguments_.next_user();
     if (two && !construct(record, constructor, "other", true)) return std::nullopt;
     result_.users = way_.users;
     if (!(two ? in_turns(record) : one_by_one(record))) return std::nullopt;
@@ -115,7 +132,10 @@ class Text {
     bool any = false;
     for (int round = 0; round < kTurns; ++round)
       for (const clang::CXXMethodDecl* method : record.methods())
-        for (const char* const name : {"object", "other"}) any |= call_method(*method, name);
+        for (const char* const name : {"object", "other"}) {
+          arguments_.next_user();
+          any |= call_method(*method, name);
+        }
     return any;
   }
 
@@ -146,9 +166,12 @@ class Text {
 
   bool is_given_streams(const clang::CXXRecordDecl& record) const {
     return std::ranges::any_of(record.methods(), [&](const clang::CXXMethodDecl* method) {
-      return is_method(*method) && std::ranges::any_of(method->parameters(), [&](const clang::ParmVarDecl* parameter) {
-               return symbols_.kind(parameter->getType().getNonReferenceType()) == ir::TypeKind::Stream;
-             });
+      return is_method(*method) && is_given_streams(*method);
+    });
+  }
+  bool is_given_streams(const clang::FunctionDecl& function) const {
+    return std::ranges::any_of(function.parameters(), [&](const clang::ParmVarDecl* parameter) {
+      return symbols_.kind(parameter->getType().getNonReferenceType()) == ir::TypeKind::Stream;
     });
   }
   bool is_given_service(const clang::CXXConstructorDecl& constructor) const {

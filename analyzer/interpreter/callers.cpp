@@ -57,7 +57,7 @@ const char* const kGivenFunctions =
     "streamsan_given_stream(unsigned "
     "long); void* streamsan_given_stream_of(unsigned long, unsigned long); void* streamsan_on_device(unsigned long); "
     "void* "
-    "streamsan_given_event(); void* streamsan_called_back(); void* streamsan_threw(); }";
+    "streamsan_given_event(); void* streamsan_called_back(unsigned long); void* streamsan_threw(); }";
 
 namespace {
 
@@ -112,6 +112,14 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
   }
   bool TraverseCXXConstructorDecl(clang::CXXConstructorDecl* function) {
     in(function, [&] { RecursiveASTVisitor::TraverseCXXConstructorDecl(function); });
+    return true;
+  }
+  bool TraverseCXXDestructorDecl(clang::CXXDestructorDecl* function) {
+    in(function, [&] { RecursiveASTVisitor::TraverseCXXDestructorDecl(function); });
+    return true;
+  }
+  bool TraverseCXXConversionDecl(clang::CXXConversionDecl* function) {
+    in(function, [&] { RecursiveASTVisitor::TraverseCXXConversionDecl(function); });
     return true;
   }
   bool VisitDeclRefExpr(clang::DeclRefExpr* expression) {
@@ -220,7 +228,7 @@ class Candidates : public clang::RecursiveASTVisitor<Candidates> {
 };
 
 /// Larger, and then Few, are for where the way before does not suit.
-constexpr std::array<Way, 10> kWays = {{
+constexpr std::array<Way, 12> kWays = {{
     {.own = Way::Size::Same},
     {.own = Way::Size::Larger},
     {.own = Way::Size::Few},
@@ -230,7 +238,9 @@ constexpr std::array<Way, 10> kWays = {{
     {.own = Way::Size::Smaller},
     {.alike = false, .own = Way::Size::Smaller},
     {.users = Caller::Users::Streams},
+    {.own = Way::Size::Larger, .users = Caller::Users::Streams},
     {.users = Caller::Users::Objects},
+    {.alike = false, .own = Way::Size::Smaller, .users = Caller::Users::Objects},
 }};
 
 }  // namespace

@@ -147,6 +147,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       enqueue(handle, call, [this, waited](ordering::Call here, ordering::StreamId stream) {
         model_.wait_event(here, stream, event(waited));
       });
+      guard(waited, call.site, stream(handle));
       return Outcome::Done;
     }
     case EffectKind::SyncStream:
@@ -156,6 +157,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       return Outcome::Done;
     case EffectKind::SyncEvent:
       waits_.push_back(call.site);
+      guard(argument(effect.event), call.site, std::nullopt);
       model_.sync_event(call, event(argument(effect.event)));
       finish();
       return Outcome::Done;

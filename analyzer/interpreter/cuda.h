@@ -87,6 +87,12 @@ class Cuda {
   }
   /// Where the host has waited for the GPU, or asked about it.
   [[nodiscard]] const std::vector<ordering::SiteId>& waits() const { return waits_; }
+  /// A wait for an event of the program's own that had been recorded.
+  struct Guard {
+    ordering::SiteId recorded, waited;
+    std::optional<ordering::StreamId> by;  ///< nullopt: the host waits
+  };
+  [[nodiscard]] const std::vector<Guard>& guards() const { return guards_; }
   /// The parameter or field, by its number, as which memory was given; nullopt: it was not given.
   [[nodiscard]] std::optional<Word> given_as(Word address) const;
   [[nodiscard]] bool is_given(ordering::StreamId stream) const { return given_number(stream).has_value(); }
@@ -207,6 +213,7 @@ class Cuda {
   [[nodiscard]] std::optional<std::size_t> offset_of(const clang::CXXRecordDecl& record, std::string_view path) const;
   void hand_out_again(Machine& machine, const Returned& block);
   ordering::FunctionId number_of(const std::string& function);
+  void guard(Word event, ordering::SiteId site, std::optional<ordering::StreamId> by);
   /// The memory that a library's handle works in.
   Word work_area(Machine& machine, Word handle);
   Word shadowed(Machine& machine, Word variable);
@@ -232,6 +239,8 @@ class Cuda {
   std::map<Word, Word> capture_events_;
   bool made_up_ = false;
   std::vector<ordering::SiteId> waits_;
+  std::map<Word, ordering::SiteId> records_;  ///< the last one of each of the program's own events
+  std::vector<Guard> guards_;
   std::vector<ordering::SiteId> threw_;
   // Of what the program makes, and of what callers give for a device.
   std::map<ordering::EventId, Word> event_devices_;

@@ -93,9 +93,17 @@ Word Cuda::give_event(Machine& machine, const Arguments&) {
   return handle;
 }
 
-/// It may have waited.
-Word Cuda::call_back(Machine& machine, const Arguments&) {
-  may_wait(machine);
+/// It may have waited for the streams that it knows of.
+Word Cuda::call_back(Machine& machine, const Arguments& arguments) {
+  if (arguments.word(0) != 0) {
+    may_wait(machine);
+    return 0;
+  }
+  machine.event();
+  for (const auto& [number, handle] : given_streams_) {
+    model_.sync_stream(now(machine, "a callback"), stream(handle));
+    finish();
+  }
   return 0;
 }
 
@@ -168,6 +176,9 @@ bool Cuda::sides_are_right(Machine& machine, const Model& model, const Arguments
 
 /// An event of another device is not recorded (documented at cuEventRecord); whether the program looks at the error is not known.
 void Cuda::record(Word handle, ordering::Call call, Word recorded) {
+  // One that fails says just as well what it was meant for.
+  if (const auto known = events_.find(recorded); known != events_.end() && event_sites_.contains(known->second))
+    records_[recorded] = call.site;
   enqueue(handle, call, [this, recorded](ordering::Call here, ordering::StreamId stream) {
     const auto of_event = event_devices_.find(event(recorded));
     const auto of_stream = stream_devices_.find(stream);
@@ -182,6 +193,11 @@ void Cuda::record(Word handle, ordering::Call call, Word recorded) {
                          .stream_device = of_stream->second});
     }
   });
+}
+
+void Cuda::guard(Word event, ordering::SiteId site, std::optional<ordering::StreamId> by) {
+  if (const auto recorded = records_.find(event); recorded != records_.end())
+    guards_.push_back({.recorded = recorded->second, .waited = site, .by = by});
 }
 
 Word Cuda::device(const Machine& machine) {

@@ -81,8 +81,11 @@ class Judgement {
       return false;
     if (*earlier == *later) return true;
     if (!of_object(*earlier) || !of_object(*later)) return false;
-    if (several) return several_ && !cuda_.given_as(hazard.allocation.range.begin);
-    return closed_ && is_own(hazard.earlier) && is_own(hazard.later);
+    // Another user would not wait for the first one's stream before the host goes on.
+    const bool beside = several || (by_host(hazard.later) && hazard.earlier.on_stream && cuda_.is_given(hazard.earlier.stream));
+    if (beside && several_) return !cuda_.given_as(hazard.allocation.range.begin);
+    if (several) return false;
+    return (closed_ && is_own(hazard.earlier) && is_own(hazard.later)) || guards(*earlier, hazard.later, *later);
   }
 
   /// A call that throws has been asked for what it does not do: what it did shows nothing.
@@ -101,6 +104,14 @@ class Judgement {
     const llvm::DebugLoc& at = place.back()->getDebugLoc();
     if (!at || at.getLine() == 0 || at.getLine() > caller_.lines.size()) return std::nullopt;
     return at.getLine() - 1;
+  }
+  /// Before the access, the later call waits for an event that the earlier one recorded: who calls them need not.
+  [[nodiscard]] bool guards(std::size_t earlier, const ordering::Access& access, std::size_t later) const {
+    return std::ranges::any_of(cuda_.guards(), [&](const Cuda::Guard& guard) {
+      const bool before = guard.by ? access.on_stream && *guard.by == access.stream
+                                   : access.source == ordering::AccessSource::Host;
+      return before && line(guard.recorded) == earlier && line(guard.waited) == later;
+    });
   }
   [[nodiscard]] bool of_object(std::size_t line) const { return caller_.lines[line] != Caller::Line::Other; }
   [[nodiscard]] bool is_own(const ordering::Access& access) const {
