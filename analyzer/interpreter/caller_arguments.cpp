@@ -38,7 +38,7 @@ std::string CallerArguments::spelled(QualType type) const {
 }
 
 std::optional<std::string> CallerArguments::given(const clang::FunctionDecl& function, bool again) {
-  streams_ = which_ = 0;
+  streams_ = which_ = lists_ = unnamed_ = 0;
   ++calls_;
   if (!again) objects_.clear();
   again_ = again;
@@ -135,9 +135,15 @@ std::string CallerArguments::number(llvm::StringRef called, int depth, Meaning o
     if (const auto needed = compared_with(*parameter)) return std::to_string(*needed);
     if (counts_objects(*parameter)) meaning = Meaning::HowMany;
   }
+  // It may be a size, or say which one: so each of a call is another one, and small enough for a size.
+  if (!way_.alike && depth == 0 && !alone_ && meaning == Meaning::HowMuch &&
+      meaning_of(called, Meaning::Which) == Meaning::Which) {
+    const bool few = way_.own == Way::Size::Few;
+    return std::to_string((few ? 3 : 64) - unnamed_++ % (few ? 3 : 48));
+  }
   if (meaning == Meaning::Pitch) return "4096";
   if (meaning == Meaning::HowMany) {
-    if (way_.own == Way::Size::Few) return "4";
+    if (way_.own == Way::Size::Few) return "12";  // not for the elements of two lists
     if (way_.own == Way::Size::Smaller) return "2";
     meaning = Meaning::HowMuch;
   }
@@ -150,7 +156,10 @@ std::string CallerArguments::number(llvm::StringRef called, int depth, Meaning o
   if (meaning == Meaning::Device && element_.empty() && way_.users == Caller::Users::Objects)
     return way_.alike ? "0" : std::to_string(user_ % 2);
   if (way_.alike || (meaning == Meaning::Device && element_.empty())) return "0";
-  const std::string which = element_.empty() ? std::to_string(which_++) : element_;
+  // Two lists have nothing in common.
+  const std::string shift = lists_ > 1 ? " + " + std::to_string(lists_ - 1) + " * " + elements() : "";
+  if (meaning == Meaning::Counter && element_.empty()) return std::to_string(calls_);
+  const std::string which = element_.empty() ? std::to_string(which_++) : shift.empty() ? element_ : "(" + element_ + shift + ")";
   if (meaning == Meaning::Device) return which + kDevice;
   // Those of the next call are others.
   if (meaning == Meaning::Key) return "(" + which + " + " + std::to_string(calls_) + " * " + elements() + ")";
@@ -268,7 +277,7 @@ void CallerArguments::fill(const std::string& name, const clang::CXXRecordDecl& 
     return type->isIntegerType() && !type->isBooleanType() && !type->isEnumeralType();
   };
   const bool elsewhere =
-      !way_.alike && !element_.empty() && std::ranges::any_of(record.fields(), [&](const clang::FieldDecl* field) {
+      !way_.alike && !element_.empty() && file_.chooses_device && std::ranges::any_of(record.fields(), [&](const clang::FieldDecl* field) {
         return is_number(field->getType()) && meaning_of(field->getName()) == Meaning::Device;
       });
   if (elsewhere) line(std::string(kOnDevice) + "(" + element_ + kDevice + ");");

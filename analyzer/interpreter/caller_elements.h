@@ -30,6 +30,7 @@ bool CallerArguments::each(const std::string& many, const Use& use, clang::QualT
   const int collection = std::exchange(collection_, ++collections_);
   line("for (unsigned long " + counter + " = 0; " + counter + " < " + many + "; ++" + counter + ") {");
   const bool is_number = of->isIntegerType() && !of->isBooleanType() && !of->isEnumeralType();
+  lists_ += is_number ? 1 : 0;
   const auto one =
       is_number ? std::optional(made(of, number(name, depth + 1, Meaning::Which))) : variable(of, name, depth + 1);
   if (one) use(*one);

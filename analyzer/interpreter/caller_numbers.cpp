@@ -39,11 +39,13 @@ Meaning meaning_of(llvm::StringRef name, Meaning otherwise) {
   static constexpr std::array<llvm::StringRef, 9> kWhere = {"offset", "begin", "first", "start", "pos",
                                                             "from",   "row",   "col",   "origin"};
   static constexpr std::array<llvm::StringRef, 3> kDevice = {"device", "dev", "gpu"};
-  static constexpr std::array<llvm::StringRef, 44> kWhich = {
-      "idx",  "index", "slot", "rank",  "layer", "lane",     "which",    "i",     "j",      "k",      "stage",  "head",
-      "flag", "id",    "to",   "src",   "dst",   "page",     "block",    "peer",  "worker", "victim", "root",   "bank",
-      "buf",  "iter",  "step", "tile",  "chunk", "part",     "turn",     "phase", "parity", "tail",   "target", "bin",
-      "node", "item",  "batch", "frame", "incoming", "outgoing", "cur",   "next"};
+  static constexpr std::array<llvm::StringRef, 41> kWhich = {
+      "idx",    "index", "slot",   "rank", "layer",    "lane",     "which", "i",     "j",      "k",      "stage",
+      "head",   "flag",  "id",     "to",   "src",      "dst",      "page",  "block", "peer",   "worker", "victim",
+      "root",   "bank",  "buf",    "tile", "chunk",    "part",     "turn",  "phase", "parity", "tail",   "target",
+      "bin",    "node",  "item",   "batch", "incoming", "outgoing", "cur",   "next"};
+  static constexpr std::array<llvm::StringRef, 9> kCounter = {"frame", "step",  "iter",  "iteration", "tick",
+                                                              "seq",   "epoch", "round", "f"};
   static constexpr std::array<llvm::StringRef, 3> kKey = {"key", "hash", "uuid"};
   static constexpr std::array<llvm::StringRef, 6> kHowMany = {"depth", "slots", "buffers", "streams", "lanes", "slabs"};
   const std::vector<std::string> words = words_of(name);
@@ -53,6 +55,7 @@ Meaning meaning_of(llvm::StringRef name, Meaning otherwise) {
   if (has_one_of(words, kWhere)) return Meaning::Where;
   if (has_one_of(words, kDevice)) return Meaning::Device;
   if (has_one_of(words, kKey)) return Meaning::Key;
+  if (has_one_of(words, kCounter)) return Meaning::Counter;
   return has_one_of(words, kWhich) ? Meaning::Which : otherwise;
 }
 

@@ -23,7 +23,7 @@ constexpr int kRounds = 5;  ///< rings of up to four slots come round
 bool is_method(const clang::CXXMethodDecl& method) {
   return method.getAccess() == clang::AS_public && !method.isStatic() && !method.isDeleted() && !method.isImplicit() &&
          !llvm::isa<clang::CXXConstructorDecl, clang::CXXDestructorDecl, clang::CXXConversionDecl>(method) &&
-         !method.isOverloadedOperator() && method.isDefined() && !method.isConsteval() &&
+         (!method.isOverloadedOperator() || method.getOverloadedOperator() == clang::OO_Call) && method.isDefined() && !method.isConsteval() &&
          method.getRefQualifier() != clang::RQ_RValue;
 }
 
@@ -69,6 +69,7 @@ class Text {
     constexpr int kCalls = 3;
     const bool again = std::ranges::any_of(objects, [](const auto& object) { return !object.first->isAggregate(); });
     for (int call = 0; call < (again ? kCalls : 1); ++call) {
+      if (call == 1) result_.again = result_.lines.size();
       if (call > 0) {
         arguments_.next_user();
         list = arguments_.given(function, /*again=*/true);
@@ -198,17 +199,22 @@ bool is_public_constructor(const clang::CXXConstructorDecl& constructor) {
          !constructor.isCopyOrMoveConstructor() && !constructor.isImplicit();
 }
 
-bool serves_several(Symbols& symbols, const clang::CXXRecordDecl& record) {
+bool keeps_for_each_stream(Symbols& symbols, const clang::CXXRecordDecl& record) {
   return std::ranges::any_of(record.fields(), [&](const clang::FieldDecl* field) {
-    const clang::CXXRecordDecl* inside = field->getType()->getAsCXXRecordDecl();
-    if (inside == nullptr || !inside->isInStdNamespace()) return false;
-    const llvm::StringRef name = inside->getName();
-    if (name.ends_with("mutex")) return true;
-    const auto* instance = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(inside);
-    if (instance == nullptr || !name.ends_with("map")) return false;
-    const clang::TemplateArgument& key = instance->getTemplateArgs()[0];
+    const auto* inside =
+        llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(field->getType()->getAsCXXRecordDecl());
+    if (inside == nullptr || !inside->isInStdNamespace() || !inside->getName().ends_with("map")) return false;
+    const clang::TemplateArgument& key = inside->getTemplateArgs()[0];
     return key.getKind() == clang::TemplateArgument::Type && symbols.kind(key.getAsType()) == ir::TypeKind::Stream;
   });
+}
+
+bool serves_several(Symbols& symbols, const clang::CXXRecordDecl& record) {
+  return keeps_for_each_stream(symbols, record) ||
+         std::ranges::any_of(record.fields(), [](const clang::FieldDecl* field) {
+           const clang::CXXRecordDecl* inside = field->getType()->getAsCXXRecordDecl();
+           return inside != nullptr && inside->isInStdNamespace() && inside->getName().ends_with("mutex");
+         });
 }
 
 std::optional<Caller> caller_of(Symbols& symbols, const Way& way, const KnownOfFile& file,

@@ -35,10 +35,12 @@ struct Way {
 struct KnownOfFile {
   std::set<const clang::FunctionDecl*> calls;        ///< functions that it calls, canonical
   std::vector<const clang::CXXRecordDecl*> classes;  ///< defined in it, and not abstract
+  bool chooses_device = false;                       ///< it says which of several GPUs is used
 };
 
 bool is_public_constructor(const clang::CXXConstructorDecl& constructor);
 
+bool keeps_for_each_stream(Symbols& symbols, const clang::CXXRecordDecl& record);
 /// A class of which one object serves several users: it has a mutex, or keeps something for each stream.
 bool serves_several(Symbols& symbols, const clang::CXXRecordDecl& record);
 

@@ -134,7 +134,9 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
     return true;
   }
   bool VisitCXXConstructExpr(clang::CXXConstructExpr* expression) {
-    from_outside(made_, *expression->getConstructor()->getParent());
+    const clang::CXXRecordDecl& record = *expression->getConstructor()->getParent();
+    if (record.getIdentifier() != nullptr && record.getName().ends_with("Guard")) known.chooses_device = true;
+    from_outside(made_, record);
     return true;
   }
   /// std::make_unique<Class>(), std::vector<Class>: it is made in there.
@@ -167,6 +169,7 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
   void called(const clang::FunctionDecl& function) {
     if (inside_ != nullptr && inside_->getCanonicalDecl() == function.getCanonicalDecl()) return;
     known.calls.insert(function.getCanonicalDecl());
+    if (function.getIdentifier() != nullptr && function.getName().ends_with("SetDevice")) known.chooses_device = true;
     if (const clang::TemplateArgumentList* given = function.getTemplateSpecializationArgs()) arguments(*given);
   }
   bool contains(QualType type) {
@@ -278,6 +281,7 @@ std::vector<Caller> callers(Symbols& symbols) {
         caller->name = "streamsan_caller_" + std::to_string(result.size());
         caller->text = "extern \"C\" void " + caller->name + "() {\n" + caller->text + "}\n";
         caller->lines.insert(caller->lines.begin(), Caller::Line::Other);
+        if (caller->again != 0) ++caller->again;
         caller->group = group;
         caller->of = of;
         caller->alike = way.alike;

@@ -28,6 +28,7 @@ struct Caller {
   std::string name;            ///< of the function that it is
   std::string text;            ///< its definition
   std::vector<Line> lines;     ///< of the text, the first one at 0
+  std::size_t again = 0;       ///< the line from which on the function is called once more; 0: it is called once
   std::size_t group = 0;       ///< callers of one thing that differ in flags and in what is one object have one: what
                                ///< counts, all of them show
   std::size_t of = 0;          ///< callers of one thing have one

@@ -25,6 +25,7 @@ using ordering::MemoryKind;
 Cuda::Cuda(Symbols& symbols, const HostModule& host, ordering::HazardSink& sink, bool per_thread_default_stream)
     : symbols_(symbols), host_(host), model_({}, sink), per_thread_(per_thread_default_stream) {
   places_.emplace_back();
+  turns_.emplace_back();
   names_.emplace_back();
 }
 
@@ -37,6 +38,8 @@ ordering::Call Cuda::now(Machine& machine, std::string name) {
   // What a thread does for a made-up caller belongs to the call that started it.
   if (made_up_ && machine.thread().started_at != nullptr) place.push_back(machine.thread().started_at);
   places_.push_back(std::move(place));
+  const Thread& thread = machine.thread();
+  turns_.push_back({.thread = thread.number, .turns = thread.turns, .locked = thread.locks != 0});
   names_.push_back(std::move(name));
   return {thread_, ordering::SiteId{static_cast<std::uint32_t>(places_.size() - 1)}};
 }
@@ -110,7 +113,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
           model_.create_stream(context, apart ? ordering::StreamKind::NonBlocking : ordering::StreamKind::Blocking);
       streams_[handle_out()] = made;
       stream_sites_[made] = call.site;
-      stream_devices_[made] = device_;
+      stream_devices_[made] = known_device(machine);
       return Outcome::Done;
     }
     case EffectKind::StreamDestroy:
@@ -123,7 +126,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       const ordering::EventId made = model_.create_event();
       events_[handle_out()] = made;
       event_sites_[made] = call.site;
-      event_devices_[made] = device_;
+      event_devices_[made] = known_device(machine);
       return Outcome::Done;
     }
     case EffectKind::EventDestroy:
@@ -432,6 +435,7 @@ Outcome Cuda::called(Machine& machine, const llvm::Function& function, const std
     return Outcome::Done;
   }
   if (give(machine, name, arguments, result)) return Outcome::Done;
+  if (name.starts_with("cuCtx")) lose_device(machine);  // contexts are not followed
   if (launch(machine, name, arguments) || kernel_handles_.call(machine, name, arguments)) {
     machine.event();
     return Outcome::Done;
@@ -456,6 +460,7 @@ Outcome Cuda::called(Machine& machine, const llvm::Function& function, const std
     case ActionKind::SetDevice:
       if (model->value_argument < 0) return Outcome::Unknown;
       device_ = devices_[machine.thread().number] = arguments.word32(static_cast<std::size_t>(model->value_argument));
+      without_device_.erase(machine.thread().number);
       return Outcome::Done;
     case ActionKind::SetHandleStream:
       handle_streams_[arguments.word(0)] = arguments.word(1);

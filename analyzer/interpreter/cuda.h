@@ -68,6 +68,12 @@ class Cuda {
 
   [[nodiscard]] const Place& place(ordering::SiteId site) const { return places_[static_cast<std::size_t>(site)]; }
   [[nodiscard]] std::size_t sites() const { return places_.size(); }
+  /// What a thread does without taking a lock again is one piece of work.
+  struct Turn {
+    std::size_t thread = 0, turns = 0;
+    bool locked = false;  ///< it holds a lock
+  };
+  [[nodiscard]] const Turn& turn(ordering::SiteId site) const { return turns_[static_cast<std::size_t>(site)]; }
   /// What the operation at a site is called: "kernel 'scale'".
   [[nodiscard]] const std::string& name(ordering::SiteId site) const { return names_[static_cast<std::size_t>(site)]; }
   /// The name of the kernel that was launched there; empty: none was.
@@ -75,6 +81,8 @@ class Cuda {
   [[nodiscard]] std::optional<ordering::SiteId> made(ordering::StreamId stream) const;
   [[nodiscard]] std::optional<ordering::SiteId> made(ordering::EventId event) const;
   std::function<void(const FailingRecord&)> on_failing_record;
+  /// Which device is the thread's is not known, until it says so.
+  void lose_device(const Machine& machine);
   /// Of those that were made at the same place, counted from 1.
   [[nodiscard]] std::size_t number(ordering::StreamId stream) const;
   [[nodiscard]] ordering::StreamKind kind(ordering::StreamId stream) const { return model_.kind_of(stream); }
@@ -213,6 +221,7 @@ class Cuda {
   [[nodiscard]] std::optional<std::size_t> offset_of(const clang::CXXRecordDecl& record, std::string_view path) const;
   void hand_out_again(Machine& machine, const Returned& block);
   ordering::FunctionId number_of(const std::string& function);
+  [[nodiscard]] Word known_device(const Machine& machine) const;
   void guard(Word event, ordering::SiteId site, std::optional<ordering::StreamId> by);
   /// The memory that a library's handle works in.
   Word work_area(Machine& machine, Word handle);
@@ -223,6 +232,7 @@ class Cuda {
   ordering::Model model_;
   KernelEffects kernels_;
   std::vector<Place> places_;
+  std::vector<Turn> turns_;
   std::vector<std::string> names_;
   std::map<ordering::SiteId, std::string> launched_;  ///< kernels
   std::map<Word, ordering::StreamId> streams_;
@@ -245,6 +255,7 @@ class Cuda {
   // Of what the program makes, and of what callers give for a device.
   std::map<ordering::EventId, Word> event_devices_;
   std::map<ordering::StreamId, Word> stream_devices_;
+  std::set<std::size_t> without_device_;   ///< threads whose device is not known
   bool for_device_ = false;                ///< what is given now is for a device
   std::map<Word, Word> blocks_;            ///< of memory, begin -> end
   std::map<Word, Returned> lent_blocks_;   ///< of a caching allocator

@@ -75,6 +75,7 @@ Word Cuda::give_stream_of(Machine& machine, const Arguments& arguments) {
 
 Word Cuda::on_device(Machine& machine, const Arguments& arguments) {
   for_device_ = arguments.word(0) != kAnyDevice;
+  without_device_.erase(machine.thread().number);
   devices_[machine.thread().number] = device_ = for_device_ ? arguments.word(0) : 0;
   return 0;
 }
@@ -193,6 +194,12 @@ void Cuda::record(Word handle, ordering::Call call, Word recorded) {
                          .stream_device = of_stream->second});
     }
   });
+}
+
+void Cuda::lose_device(const Machine& machine) { without_device_.insert(machine.thread().number); }
+
+Word Cuda::known_device(const Machine& machine) const {
+  return without_device_.contains(machine.thread().number) ? kDevices : device_;
 }
 
 void Cuda::guard(Word event, ordering::SiteId site, std::optional<ordering::StreamId> by) {

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/interpreter/caller_text.h"
 #include "analyzer/interpreter/callers.h"
 #include "analyzer/interpreter/follower.h"
 #include "analyzer/interpreter/late_parser.h"
@@ -49,7 +50,8 @@ class Judgement {
         cuda_(cuda),
         closed_((is_among(options.closed) || caller.users == Caller::Users::Objects) && !gives_objects(symbols)),
         exposing_(is_among(options.exposing)),
-        several_(caller.users == Caller::Users::Streams) {}
+        several_(caller.users == Caller::Users::Streams),
+        by_mutex_(caller.record != nullptr && !keeps_for_each_stream(symbols, *caller.record)) {}
 
   [[nodiscard]] bool depends_on_waits() const { return closed_ || several_; }
   /// A method waits, or asks: others may wait between two calls.
@@ -69,6 +71,10 @@ class Judgement {
     const auto by_host = [](const ordering::Access& access) { return access.source == ordering::AccessSource::Host; };
     if ((by_host(hazard.earlier) || by_host(hazard.later)) && cuda_.given_as(hazard.allocation.range.begin))
       return false;
+    // What the caller gives for two calls may be two things.
+    if (caller_.again != 0 && std::max(*earlier, *later) >= caller_.again &&
+        cuda_.given_as(hazard.allocation.range.begin))
+      return false;
     // Who gives a tensor to be written keeps it.
     if (hazard.kind == ordering::HazardKind::ReuseWhileInUse && cuda_.given_as(hazard.allocation.range.begin) &&
         hazard.earlier.mode != ordering::AccessMode::Read)
@@ -79,11 +85,12 @@ class Judgement {
                          cuda_.are_several(hazard.earlier.stream, hazard.later.stream);
     if (by_caller && !several && (exposing_ || (is_anybodys(hazard.earlier) && is_anybodys(hazard.later))))
       return false;
-    if (*earlier == *later) return true;
+    if (*earlier == *later && !in_turns(hazard, *earlier)) return true;
     if (!of_object(*earlier) || !of_object(*later)) return false;
     // Another user would not wait for the first one's stream before the host goes on.
     const bool beside = several || (by_host(hazard.later) && hazard.earlier.on_stream && cuda_.is_given(hazard.earlier.stream));
-    if (beside && several_) return !cuda_.given_as(hazard.allocation.range.begin);
+    if (beside && several_)
+      return !cuda_.given_as(hazard.allocation.range.begin) && (!by_mutex_ || (locked(hazard.earlier) && locked(hazard.later)));
     if (several) return false;
     return (closed_ && is_own(hazard.earlier) && is_own(hazard.later)) || guards(*earlier, hazard.later, *later);
   }
@@ -113,6 +120,14 @@ class Judgement {
       return before && line(guard.recorded) == earlier && line(guard.waited) == later;
     });
   }
+  /// Two pieces of work of a thread that lives as long as the object: who asked for the second may have waited.
+  [[nodiscard]] bool in_turns(const ordering::Hazard& hazard, std::size_t line_of_call) const {
+    if (caller_.lines[line_of_call] != Caller::Line::Construct) return false;
+    const Cuda::Turn &earlier = cuda_.turn(hazard.earlier.site), &later = cuda_.turn(hazard.later.site);
+    if (earlier.thread == 0 || later.thread == 0) return false;
+    return earlier.thread != later.thread || earlier.turns != later.turns;
+  }
+  [[nodiscard]] bool locked(const ordering::Access& access) const { return cuda_.turn(access.site).locked; }
   [[nodiscard]] bool of_object(std::size_t line) const { return caller_.lines[line] != Caller::Line::Other; }
   [[nodiscard]] bool is_own(const ordering::Access& access) const {
     return !access.on_stream || !cuda_.is_given(access.stream);
@@ -145,7 +160,8 @@ class Judgement {
   const llvm::Function& function_;
   const Cuda& cuda_;
   bool closed_, exposing_;
-  bool several_;  ///< what it calls serves several streams
+  bool several_;   ///< what it calls serves several streams
+  bool by_mutex_;  ///< which says so by a mutex only
 };
 
 struct Conflict {
@@ -237,8 +253,9 @@ struct Variants {
   std::vector<Conflict> conflicts;  ///< what all of them show: what depends on a flag that was made up is nothing
   bool any = false;
   bool ended = false;  ///< one of them ended, by no fault of its arguments
-  std::size_t of = 0;  ///< as of its callers
+  std::size_t of = 0;  ///< this and what follows: as of its callers
   bool alike = true;
+  Caller::Users users = Caller::Users::One;
 
   /// One that gave up before it showed anything has no say.
   void add(Shown shown) {
@@ -252,13 +269,13 @@ struct Variants {
   }
 };
 
-/// What all groups show. A conflict of streams out of one array may be one of indices that the caller gives: it counts
-/// where those are alike and where they differ.
+/// What all groups show. Who gives two numbers may have to give different ones: a conflict counts where they differ. One
+/// of streams out of one array must be there where they are alike, too.
 std::vector<Hazard> found_in(const std::map<std::size_t, Variants>& groups) {
   const auto shows = [&](const Variants& group, const Conflict& conflict) {
     bool any = false;
     for (const auto& [number, other] : groups) {
-      if (other.of != group.of || other.alike == group.alike || !other.any) continue;
+      if (other.of != group.of || other.users != group.users || other.alike == group.alike || !other.any) continue;
       if (is_among(other.conflicts, conflict)) return true;
       any = true;
     }
@@ -267,7 +284,7 @@ std::vector<Hazard> found_in(const std::map<std::size_t, Variants>& groups) {
   std::vector<Hazard> result;
   for (const auto& [number, group] : groups)
     for (const Conflict& conflict : group.conflicts)
-      if (!conflict.of_array || shows(group, conflict)) result.push_back(conflict.hazard);
+      if (!(conflict.of_array || group.alike) || shows(group, conflict)) result.push_back(conflict.hazard);
   return result;
 }
 
@@ -395,6 +412,7 @@ Followed follow_callers(clang::ASTContext& context, const Models& models, clang:
       Variants& group = groups[caller.group];
       group.of = caller.of;
       group.alike = caller.alike;
+      group.users = caller.users;
       group.add(follow_caller(caller, *entry, symbols, host, options, most_of_caller, result));
       last = caller.group;
     }

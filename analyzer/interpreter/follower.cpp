@@ -57,6 +57,7 @@ void Follower::not_known(Machine& machine, const llvm::Function& function) {
   const std::string name = called == nullptr ? symbol.str() : called->getNameAsString();
   if (std::ranges::find(followed_.unknown, name) == followed_.unknown.end()) followed_.unknown.push_back(name);
   cuda_.may_wait(machine);
+  cuda_.lose_device(machine);
   if (called == nullptr) return;
   // What becomes of an object that it is given is not known. Of a main() most is seen, and most of what is not is harmless.
   if (counts && std::ranges::any_of(called->parameters(), [](const clang::ParmVarDecl* parameter) {

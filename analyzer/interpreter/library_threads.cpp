@@ -18,11 +18,12 @@ Outcome Library::yield(Machine& machine, const Arguments&, Byte*) {
 Outcome Library::lock(Machine& machine, const Arguments& arguments, Byte* result) {
   const auto [holder, fresh] = locks_.try_emplace(arguments.word(0), machine.thread().number);
   if (!fresh && holder->second != machine.thread().number) return Outcome::Again;
+  machine.took_lock(fresh);
   give32(result, 0);
   return Outcome::Done;
 }
-Outcome Library::unlock(Machine&, const Arguments& arguments, Byte* result) {
-  locks_.erase(arguments.word(0));
+Outcome Library::unlock(Machine& machine, const Arguments& arguments, Byte* result) {
+  if (locks_.erase(arguments.word(0)) != 0) machine.gave_lock();
   give32(result, 0);
   return Outcome::Done;
 }
@@ -38,6 +39,7 @@ Outcome Library::wait_without(Machine& machine, Word mutex) {
   if (const auto holder = locks_.find(mutex); holder != locks_.end() && holder->second != machine.thread().number)
     return Outcome::Again;
   locks_[mutex] = machine.thread().number;
+  machine.took_lock(/*another=*/false);
   waited = false;
   return Outcome::Done;
 }

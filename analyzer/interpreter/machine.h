@@ -50,6 +50,8 @@ struct Thread {
   Byte* top = nullptr;  ///< of its stack
   std::vector<Word> caught;
   Word thrown = 0;
+  std::size_t turns = 0;  ///< how often it has taken a lock
+  std::size_t locks = 0;  ///< that it holds
   const llvm::Instruction* started_at = nullptr;  ///< where the first thread was then, in its outermost function
 };
 
@@ -93,6 +95,14 @@ class Machine {
 
   Memory& memory() { return memory_; }
   [[nodiscard]] const llvm::Module& module() const { return module_; }
+  /// For the thread that runs. `another`: it did not have it yet.
+  void took_lock(bool another) {
+    ++thread_->turns;
+    if (another) ++thread_->locks;
+  }
+  void gave_lock() {
+    if (thread_->locks != 0) --thread_->locks;
+  }
   [[nodiscard]] const Thread& thread() const { return *thread_; }
   /// Something has happened that a loop that only computes does not do: it is not cut short as one of those.
   void event() { ++events_; }
