@@ -102,7 +102,7 @@ void CallerArguments::declare(const std::string& spelling, const std::string& na
 /// A variable of the type with a value in it: its name. nullopt: none can be made.
 std::optional<std::string> CallerArguments::variable(QualType type, llvm::StringRef called, int depth) {
   constexpr int kDeepest = 4;
-  if (depth > kDeepest) return std::nullopt;
+  if (depth > kDeepest || is_long()) return std::nullopt;
   if (context_.getAsConstantArrayType(type) != nullptr) return array(type, called, depth);
   type = type.getCanonicalType().getUnqualifiedType();
   if (type->isPointerType()) return pointer(type, called, depth);

@@ -34,6 +34,9 @@ class CallerArguments {
 
   void line(const std::string& text, Caller::Line what = Caller::Line::Other);
 
+  /// What is longer takes more time to parse than it is worth.
+  [[nodiscard]] bool is_long() const { return caller_.lines.size() > 2000; }
+
   /// The list of arguments for a call, after the lines that make them. nullopt: they cannot be made.
   /// `again`: the objects that the first call of the function referred to are given once more.
   std::optional<std::string> given(const clang::FunctionDecl& function, bool again = false);

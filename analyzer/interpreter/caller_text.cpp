@@ -141,7 +141,7 @@ class Text {
   }
 
   bool call_method(const clang::CXXMethodDecl& method, const std::string& object) {
-    if (!is_method(method)) return false;
+    if (!is_method(method) || arguments_.is_long()) return false;
     const auto list = arguments_.given(method);
     if (list) call_of("(void)" + object + "." + method.getNameAsString() + "(" + *list + ");");
     return list.has_value();

@@ -248,8 +248,8 @@ constexpr std::array<Way, 12> kWays = {{
 
 }  // namespace
 
-std::vector<Caller> callers(Symbols& symbols) {
-  constexpr std::size_t kMost = 200;
+std::vector<Caller> callers(Symbols& symbols, std::size_t& left_out) {
+  constexpr std::size_t kMost = 200, kMostLines = 20'000;
   clang::ASTContext& context = symbols.context();
   Uses uses(context.getSourceManager(), has_torch(context));
   uses.TraverseDecl(context.getTranslationUnitDecl());
@@ -258,18 +258,21 @@ std::vector<Caller> callers(Symbols& symbols) {
   KnownOfFile& known = uses.known;
   known.classes = candidates.classes;
   std::vector<Caller> result;
-  std::size_t group = 0, of = 0;
+  std::size_t group = 0, of = 0, lines = 0;
   // In all ways that differ. False: no arguments can be made.
   const auto add = [&](const auto& write) {
     std::set<std::string> texts;
     bool any = false;
     ++of;
+    if (result.size() >= kMost || lines >= kMostLines) {
+      ++left_out;
+      return true;
+    }
     std::size_t before = 0;  // the last group that differs from those before it
     for (const Way& way : kWays) {
       ++group;
       const bool in_place = way.own == Way::Size::Larger || way.own == Way::Size::Few;
       const std::size_t instead_of = in_place ? before : 0;
-      if (result.size() >= kMost) return true;
       for (const auto& [flags, one] : {std::pair(false, true), std::pair(true, true), std::pair(false, false)}) {
         Way each = way;
         each.flags = flags;
@@ -287,6 +290,7 @@ std::vector<Caller> callers(Symbols& symbols) {
         caller->alike = way.alike;
         caller->instead_of = instead_of;
         before = group;
+        lines += caller->lines.size();
         result.push_back(std::move(*caller));
       }
       if (!any) return false;

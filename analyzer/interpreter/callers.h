@@ -38,8 +38,8 @@ struct Caller {
   const clang::CXXRecordDecl* record = nullptr;  ///< of the object whose life it is; nullptr: it calls one function
 };
 
-/// Of functions and classes in the main file.
-std::vector<Caller> callers(Symbols& symbols);
+/// Of functions and classes in the main file. `left_out`: how many of them get none, because there are too many.
+std::vector<Caller> callers(Symbols& symbols, std::size_t& left_out);
 
 // What callers call to get their arguments: functions that the interpreter has, and their declarations in C++.
 extern const char* const kGivenFunctions;

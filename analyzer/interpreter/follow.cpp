@@ -377,7 +377,10 @@ Followed follow_callers(clang::ASTContext& context, const Models& models, clang:
     Symbols symbols(context, models);
     LateParser parser(preprocessor);
     if (!parser.parse(kGivenFunctions)) return;
-    std::vector<Caller> written = callers(symbols);  // not of what is parsed from here on
+    std::size_t left_out = 0;
+    std::vector<Caller> written = callers(symbols, left_out);  // not of what is parsed from here on
+    if (left_out != 0)
+      result.callers.push_back({std::to_string(left_out) + " functions and classes", "there are too many of them"});
     const bool torch = parse_torch(parser, context);
     std::vector<Caller> made;
     std::set<std::size_t> incomplete;  // groups
