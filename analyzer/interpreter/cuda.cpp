@@ -38,7 +38,9 @@ ordering::Call Cuda::now(Machine& machine, std::string name) {
   if (made_up_ && machine.thread().started_at != nullptr) place.push_back(machine.thread().started_at);
   places_.push_back(std::move(place));
   names_.push_back(std::move(name));
-  return {thread_, ordering::SiteId{static_cast<std::uint32_t>(places_.size() - 1)}};
+  const ordering::SiteId site{static_cast<std::uint32_t>(places_.size() - 1)};
+  if (made_up_ && machine.thread().woken_at != nullptr) woken_[site] = machine.thread().woken_at;
+  return {thread_, site};
 }
 
 std::string Cuda::kernel(ordering::SiteId site) const {

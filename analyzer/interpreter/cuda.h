@@ -85,6 +85,12 @@ class Cuda {
     given_of_host_ = given_as;
     made_up_ = true;
   }
+  /// Where the first thread was, in its outermost function, when what another thread does there began; nullptr: at this
+  /// site, or it is not known.
+  [[nodiscard]] const llvm::Instruction* woken_at(ordering::SiteId site) const {
+    const auto found = woken_.find(site);
+    return found == woken_.end() ? nullptr : found->second;
+  }
   /// Where the host has waited for the GPU, or asked about it.
   [[nodiscard]] const std::vector<ordering::SiteId>& waits() const { return waits_; }
   /// The parameter or field, by its number, as which memory was given; nullopt: it was not given.
@@ -231,6 +237,7 @@ class Cuda {
   std::map<Word, Word> capturing_;  ///< stream -> graph
   std::map<Word, Word> capture_events_;
   bool made_up_ = false;
+  std::map<ordering::SiteId, const llvm::Instruction*> woken_;
   std::vector<ordering::SiteId> waits_;
   std::vector<ordering::SiteId> threw_;
   // Of what the program makes, and of what callers give for a device.

@@ -80,6 +80,8 @@ class Judgement {
     if (by_caller && !several && (exposing_ || (is_anybodys(hazard.earlier) && is_anybodys(hazard.later))))
       return false;
     if (*earlier == *later) return true;
+    // A thread of its own works for a call, while the call is made or when it is over: nobody else has waited in between.
+    if (const auto caused = cause(hazard.later.site); caused && caused == cause(hazard.earlier.site)) return true;
     if (!of_object(*earlier) || !of_object(*later)) return false;
     if (several) return several_ && !cuda_.given_as(hazard.allocation.range.begin);
     return closed_ && is_own(hazard.earlier) && is_own(hazard.later);
@@ -97,8 +99,16 @@ class Judgement {
   /// Of the caller's text; nullopt: another thread's.
   [[nodiscard]] std::optional<std::size_t> line(ordering::SiteId site) const {
     const Place& place = cuda_.place(site);
-    if (place.empty() || place.back() == nullptr || place.back()->getFunction() != &function_) return std::nullopt;
-    const llvm::DebugLoc& at = place.back()->getDebugLoc();
+    return place.empty() || place.back() == nullptr ? std::nullopt : line(*place.back());
+  }
+  /// The line that makes the call for which it is done.
+  [[nodiscard]] std::optional<std::size_t> cause(ordering::SiteId site) const {
+    const llvm::Instruction* woken = cuda_.woken_at(site);
+    return woken == nullptr ? line(site) : line(*woken);
+  }
+  [[nodiscard]] std::optional<std::size_t> line(const llvm::Instruction& instruction) const {
+    if (instruction.getFunction() != &function_) return std::nullopt;
+    const llvm::DebugLoc& at = instruction.getDebugLoc();
     if (!at || at.getLine() == 0 || at.getLine() > caller_.lines.size()) return std::nullopt;
     return at.getLine() - 1;
   }
@@ -179,6 +189,7 @@ Shown follow_caller(const Caller& caller, const llvm::Function& function, Symbol
     follower.counts = [&](const ordering::Hazard& hazard) { return judgement.counts(hazard); };
     follower.way = way_of(caller);
     Machine machine(*host.module(), follower, most_steps);
+    machine.give_way_after_calls();
     machine.run(function);
     if (machine.fault() != 0) follower.torch().blame(machine.fault());
     const auto given_as = machine.fault() == 0 ? std::nullopt : follower.cuda().given_as(machine.fault());
