@@ -146,9 +146,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       if (const auto captured = capture_events_.find(waited);
           captured != capture_events_.end() && graphs_.contains(captured->second))
         capturing_.try_emplace(handle, captured->second);
-      enqueue(handle, call, [this, waited](ordering::Call here, ordering::StreamId stream) {
-        model_.wait_event(here, stream, event(waited));
-      });
+      wait(handle, call, waited);
       return Outcome::Done;
     }
     case EffectKind::SyncStream:
@@ -190,6 +188,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
         std::memmove(reinterpret_cast<void*>(dst), reinterpret_cast<const void*>(src), bytes);
       }
       if (bytes > Memory::kMostSize) return Outcome::Stop;
+      keep_pointers(machine, dst, src, bytes);
       enqueue(handle, call, [this, dst, src, bytes, form](ordering::Call here, ordering::StreamId stream) {
         model_.copy(here, stream, linear(dst, bytes), linear(src, bytes), form);
         finish();
@@ -217,6 +216,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       };
       if (!sides_are_right(machine, model, arguments, dst, src)) return Outcome::Done;
       if (!fits(machine, dst, last(to)) || !fits(machine, src, last(from))) return Outcome::Done;
+      forget_pointers(dst, last(to));
       enqueue(handle, call, [this, to, from, form](ordering::Call here, ordering::StreamId stream) {
         model_.copy(here, stream, to, from, form);
         finish();
@@ -227,6 +227,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       const Word dst = argument(effect.dst), bytes = argument(effect.bytes) * effect.unit;
       if (bytes > Memory::kMostSize) return Outcome::Stop;
       if (!fits(machine, dst, bytes)) return Outcome::Done;
+      forget_pointers(dst, bytes);
       enqueue(handle, call, [this, dst, bytes, form](ordering::Call here, ordering::StreamId stream) {
         model_.fill(here, stream, linear(dst, bytes), form);
         finish();

@@ -3,6 +3,7 @@
 // What the interpreted program calls of CUDA, handed to the model of order. See cuda.cpp.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -47,6 +48,12 @@ struct FailingRecord {
   ordering::EventId event{};
   ordering::StreamId stream{};
   Word event_device = 0, stream_device = 0;
+};
+
+/// One stream waits for an event that was recorded in another.
+struct StreamOrder {
+  ordering::StreamId from{}, to{};
+  ordering::SiteId recorded{}, waited{};
 };
 
 class Cuda {
@@ -98,6 +105,7 @@ class Cuda {
   [[nodiscard]] bool is_given(ordering::StreamId stream) const { return given_number(stream).has_value(); }
   /// Both were given as elements of one array of streams: they are different ones.
   [[nodiscard]] bool are_several(ordering::StreamId a, ordering::StreamId b) const;
+  [[nodiscard]] const std::vector<StreamOrder>& orders() const { return orders_; }
   /// A call of the caller's has thrown: what it was given does not suit.
   [[nodiscard]] const std::vector<ordering::SiteId>& threw() const { return threw_; }
 
@@ -167,6 +175,7 @@ class Cuda {
   ordering::StreamId stream(Word handle);
   ordering::EventId event(Word handle);
   void record(Word stream, ordering::Call call, Word event);
+  void wait(Word stream, ordering::Call call, Word event);
   void enqueue(Word stream, ordering::Call call, const Action& action);
   void finish() { model_.returned(thread_, true); }
   Outcome effect(Machine& machine, const Model& model, const Arguments& arguments);
@@ -199,8 +208,19 @@ class Cuda {
   void launch_plain(Machine& machine, const Arguments& arguments);
   /// With a cudaLaunchConfig_t.
   void launch_configured(Machine& machine, const Arguments& arguments);
-  void launch_kernel(Machine& machine, const llvm::Function& stub, std::uint64_t threads, Word parameters, Word stream,
+  /// Of a launch, by x, y and z.
+  struct Shape {
+    std::array<std::uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+    [[nodiscard]] std::uint64_t threads() const;
+  };
+  void launch_kernel(Machine& machine, const llvm::Function& stub, const Shape& shape, Word parameters, Word stream,
                      bool overlaps);
+  /// What it touches for certain, wherever it begins.
+  void add_exact(Machine& machine, const clang::FunctionDecl& kernel, const Shape& shape,
+                 const std::vector<Parameter>& given, std::vector<ordering::KernelBytes>& bytes) const;
+  /// Pointers that are copied to the device, or else what is written over them.
+  void keep_pointers(Machine& machine, Word to, Word from, Word bytes);
+  void forget_pointers(Word at, Word bytes);
   void library_work(Machine& machine, const llvm::Function& function, const Model& model, const Arguments& arguments);
   /// The declaration of a function of the module; nullptr: there is none.
   [[nodiscard]] const clang::FunctionDecl* declared(const llvm::Function& function) const;
@@ -239,12 +259,15 @@ class Cuda {
   bool made_up_ = false;
   std::map<ordering::SiteId, const llvm::Instruction*> woken_;
   std::vector<ordering::SiteId> waits_;
+  std::map<ordering::EventId, std::pair<ordering::StreamId, ordering::SiteId>> records_;  ///< the last of each
+  std::vector<StreamOrder> orders_;
   std::vector<ordering::SiteId> threw_;
   // Of what the program makes, and of what callers give for a device.
   std::map<ordering::EventId, Word> event_devices_;
   std::map<ordering::StreamId, Word> stream_devices_;
   bool for_device_ = false;                ///< what is given now is for a device
   std::map<Word, Word> blocks_;            ///< of memory, begin -> end
+  std::map<Word, Word> pointers_;          ///< in memory of the device, which the host has copied there
   std::map<Word, Returned> lent_blocks_;   ///< of a caching allocator
   std::vector<Returned> returned_blocks_;  ///< and not yet handed out again
   std::vector<Held> held_;

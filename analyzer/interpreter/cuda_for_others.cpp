@@ -174,6 +174,7 @@ void Cuda::record(Word handle, ordering::Call call, Word recorded) {
     if (of_event == event_devices_.end() || of_stream == stream_devices_.end() ||
         of_event->second == of_stream->second || std::max(of_event->second, of_stream->second) >= kDevices) {
       model_.record_event(here, stream, event(recorded));
+      if (made_up_) records_.insert_or_assign(event(recorded), std::pair(stream, here.site));
     } else if (on_failing_record) {
       on_failing_record({.site = here.site,
                          .event = of_event->first,
@@ -181,6 +182,15 @@ void Cuda::record(Word handle, ordering::Call call, Word recorded) {
                          .event_device = of_event->second,
                          .stream_device = of_stream->second});
     }
+  });
+}
+
+void Cuda::wait(Word handle, ordering::Call call, Word waited) {
+  enqueue(handle, call, [this, waited](ordering::Call here, ordering::StreamId stream) {
+    model_.wait_event(here, stream, event(waited));
+    if (const auto record = records_.find(event(waited)); record != records_.end())
+      orders_.push_back(
+          {.from = record->second.first, .to = stream, .recorded = record->second.second, .waited = here.site});
   });
 }
 

@@ -47,13 +47,17 @@ class Judgement {
       : caller_(caller),
         function_(function),
         cuda_(cuda),
-        closed_((is_among(options.closed) || caller.users == Caller::Users::Objects) && !gives_objects(symbols)),
+        gives_objects_(gives_objects(symbols)),
+        closed_((is_among(options.closed) || caller.users == Caller::Users::Objects) && !gives_objects_),
         exposing_(is_among(options.exposing)),
         several_(caller.users == Caller::Users::Streams) {}
 
-  [[nodiscard]] bool depends_on_waits() const { return closed_ || several_; }
+  [[nodiscard]] bool depends_on_waits() const { return closed_ || several_ || orders_its_calls_; }
   /// A method waits, or asks: others may wait between two calls.
-  void somebody_waits() { closed_ = several_ = false; }
+  void somebody_waits() {
+    closed_ = several_ = false;
+    waits_ = true;
+  }
   [[nodiscard]] bool waited() const {
     return std::ranges::any_of(cuda_.waits(), [&](ordering::SiteId site) {
       const auto at = line(site);
@@ -62,7 +66,7 @@ class Judgement {
   }
 
   /// Both operations are of one call; or nobody but the class itself can wait for their streams.
-  [[nodiscard]] bool counts(const ordering::Hazard& hazard) const {
+  [[nodiscard]] bool counts(const ordering::Hazard& hazard) {
     const auto earlier = line(hazard.earlier.site), later = line(hazard.later.site);
     if (!earlier || !later) return false;
     // Whether the caller's memory is pinned is not known.
@@ -77,12 +81,18 @@ class Judgement {
     const bool by_caller = is_anybodys(hazard.earlier) || is_anybodys(hazard.later);
     const bool several = hazard.earlier.on_stream && hazard.later.on_stream &&
                          cuda_.are_several(hazard.earlier.stream, hazard.later.stream);
-    if (by_caller && !several && (exposing_ || (is_anybodys(hazard.earlier) && is_anybodys(hazard.later))))
-      return false;
+    const bool all_callers = is_anybodys(hazard.earlier) && is_anybodys(hazard.later);
+    const bool two = all_callers && is_ordered(hazard, false);
+    if (by_caller && !several && !two && (exposing_ || all_callers)) return false;
     if (*earlier == *later) return true;
     // A thread of its own works for a call, while the call is made or when it is over: nobody else has waited in between.
     if (const auto caused = cause(hazard.later.site); caused && caused == cause(hazard.earlier.site)) return true;
     if (!of_object(*earlier) || !of_object(*later)) return false;
+    if (two && is_ordered(hazard, true) && !waits_ && !gives_objects_ &&
+        !cuda_.given_as(hazard.allocation.range.begin)) {
+      orders_its_calls_ = true;
+      return true;
+    }
     if (several) return several_ && !cuda_.given_as(hazard.allocation.range.begin);
     return closed_ && is_own(hazard.earlier) && is_own(hazard.later);
   }
@@ -100,6 +110,16 @@ class Judgement {
   [[nodiscard]] std::optional<std::size_t> line(ordering::SiteId site) const {
     const Place& place = cuda_.place(site);
     return place.empty() || place.back() == nullptr ? std::nullopt : line(*place.back());
+  }
+  /// Does the program let one of the two streams wait for the other, as if they were two? `by_calls`: what does the later
+  /// work in one call for what does the earlier in another, as if nobody else waited between calls.
+  [[nodiscard]] bool is_ordered(const ordering::Hazard& hazard, bool by_calls) const {
+    const ordering::StreamId earlier = hazard.earlier.stream, later = hazard.later.stream;
+    return earlier != later && std::ranges::any_of(cuda_.orders(), [&](const StreamOrder& order) {
+             if (by_calls)
+               return order.from == earlier && order.to == later && line(order.recorded) != line(order.waited);
+             return (order.from == earlier && order.to == later) || (order.from == later && order.to == earlier);
+           });
   }
   /// The line that makes the call for which it is done.
   [[nodiscard]] std::optional<std::size_t> cause(ordering::SiteId site) const {
@@ -143,8 +163,10 @@ class Judgement {
   const Caller& caller_;
   const llvm::Function& function_;
   const Cuda& cuda_;
-  bool closed_, exposing_;
-  bool several_;  ///< what it calls serves several streams
+  bool gives_objects_, closed_, exposing_;
+  bool several_;                   ///< what it calls serves several streams
+  bool waits_ = false;             ///< a method does
+  bool orders_its_calls_ = false;  ///< the class does, and something counts for that
 };
 
 struct Conflict {

@@ -18,7 +18,7 @@ Linear constant(std::int64_t number) { return {.constant = number, .terms = {}};
 
 bool is_number(clang::QualType type) { return type->isIntegralOrEnumerationType() || type->isPointerType(); }
 
-std::optional<std::int64_t> step_of(clang::QualType pointer, const clang::ASTContext& context) {
+std::optional<std::int64_t> element_of(clang::QualType pointer, const clang::ASTContext& context) {
   const clang::QualType pointee = pointer->getPointeeType();
   if (pointee.isNull() || pointee->isIncompleteType() || pointee->isFunctionType() || pointee->isDependentType())
     return std::nullopt;
@@ -29,7 +29,8 @@ std::optional<std::int64_t> step_of(clang::QualType pointer, const clang::ASTCon
 
 MaybeLinear ExactWalk::fitting(MaybeLinear value, clang::QualType type) const {
   if (!value || type->isPointerType()) return value;
-  if (!type->isIntegralOrEnumerationType() || type->isBooleanType()) return std::nullopt;
+  if (type->isBooleanType()) return value->terms.empty() ? value : std::nullopt;
+  if (!type->isIntegralOrEnumerationType()) return std::nullopt;
   const std::uint64_t bits = context_.getIntWidth(type);
   const bool is_signed = type->isSignedIntegerOrEnumerationType();
   const std::int64_t least = space_.least(*value), most = space_.most(*value);
@@ -156,7 +157,7 @@ MaybeLinear ExactWalk::value_of_binary(const clang::Expr* expression) {
         return fitting(sum(left, right, sign), type);
       }
       if (binary->getRHS()->getType()->isPointerType()) std::swap(left, right);
-      const auto step = step_of(type, context_);
+      const auto step = element_of(type, context_);
       return step ? sum(left, right, sign * *step) : std::nullopt;
     }
     case clang::BO_Mul:
@@ -194,7 +195,7 @@ MaybeLinear ExactWalk::place(const clang::Expr* expression) {
     return std::nullopt;
   }
   if (const auto* element = dyn_cast<clang::ArraySubscriptExpr>(expression)) {
-    const auto step = step_of(element->getBase()->getType(), context_);
+    const auto step = element_of(element->getBase()->getType(), context_);
     return step ? sum(value(element->getBase()), value(element->getIdx()), *step) : std::nullopt;
   }
   if (const auto* unary = dyn_cast<clang::UnaryOperator>(expression))

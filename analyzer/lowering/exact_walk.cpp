@@ -21,7 +21,7 @@ using clang::dyn_cast;
 using clang::isa;
 
 constexpr std::size_t kMostStatements = 20'000;
-constexpr unsigned kDeepestCall = 6;
+constexpr unsigned kDeepestRead = 6;
 constexpr std::int64_t kMostWrittenOut = 32;  ///< rounds, or blocks
 constexpr std::size_t kMostFound = 256;
 
@@ -267,8 +267,8 @@ void ExactWalk::walk_choice(const clang::Expr* condition, const clang::Stmt* yes
     if (held == Held::Sometimes) alive_ = true;
     return held == Held::Always || held == Held::Never;
   };
-  const bool decided = walk_if(true, yes);
-  if (decided ? is_so(false) == Held::Always : true) static_cast<void>(walk_if(false, no));
+  bool decided = walk_if(true, yes);
+  decided |= walk_if(false, no);
   const bool alive = alive_;
   space_.back_to(before);
   if (decided) return;
@@ -355,7 +355,7 @@ void ExactWalk::walk_call(const clang::CallExpr& call) {
 void ExactWalk::walk_body(const clang::FunctionDecl& function, const clang::CallExpr& call) {
   const clang::FunctionDecl* definition = nullptr;
   const auto* method = dyn_cast<clang::CXXMethodDecl>(&function);
-  if (deep_ >= kDeepestCall || !function.hasBody(definition) || definition->isDependentContext() ||
+  if (deep_ >= kDeepestRead || !function.hasBody(definition) || definition->isDependentContext() ||
       definition->isVariadic() || (method != nullptr && (method->isVirtual() || method->getParent()->isLambda())))
     return;
   if (read_.insert(definition).second) note_changes(definition->getBody());
