@@ -41,7 +41,9 @@ ordering::Call Cuda::now(Machine& machine, std::string name) {
   const Thread& thread = machine.thread();
   turns_.push_back({.thread = thread.number, .turns = thread.turns, .locked = thread.locks != 0});
   names_.push_back(std::move(name));
-  return {thread_, ordering::SiteId{static_cast<std::uint32_t>(places_.size() - 1)}};
+  const ordering::SiteId site{static_cast<std::uint32_t>(places_.size() - 1)};
+  if (made_up_ && machine.thread().woken_at != nullptr) woken_[site] = machine.thread().woken_at;
+  return {thread_, site};
 }
 
 std::string Cuda::kernel(ordering::SiteId site) const {
@@ -147,10 +149,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       if (const auto captured = capture_events_.find(waited);
           captured != capture_events_.end() && graphs_.contains(captured->second))
         capturing_.try_emplace(handle, captured->second);
-      enqueue(handle, call, [this, waited](ordering::Call here, ordering::StreamId stream) {
-        model_.wait_event(here, stream, event(waited));
-      });
-      guard(waited, call.site, stream(handle));
+      wait(handle, call, waited);
       return Outcome::Done;
     }
     case EffectKind::SyncStream:
@@ -160,7 +159,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       return Outcome::Done;
     case EffectKind::SyncEvent:
       waits_.push_back(call.site);
-      guard(argument(effect.event), call.site, std::nullopt);
+      order(argument(effect.event), call.site, std::nullopt);
       model_.sync_event(call, event(argument(effect.event)));
       finish();
       return Outcome::Done;
@@ -193,6 +192,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
         std::memmove(reinterpret_cast<void*>(dst), reinterpret_cast<const void*>(src), bytes);
       }
       if (bytes > Memory::kMostSize) return Outcome::Stop;
+      keep_pointers(machine, dst, src, bytes);
       enqueue(handle, call, [this, dst, src, bytes, form](ordering::Call here, ordering::StreamId stream) {
         model_.copy(here, stream, linear(dst, bytes), linear(src, bytes), form);
         finish();
@@ -220,6 +220,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       };
       if (!sides_are_right(machine, model, arguments, dst, src)) return Outcome::Done;
       if (!fits(machine, dst, last(to)) || !fits(machine, src, last(from))) return Outcome::Done;
+      forget_pointers(dst, last(to));
       enqueue(handle, call, [this, to, from, form](ordering::Call here, ordering::StreamId stream) {
         model_.copy(here, stream, to, from, form);
         finish();
@@ -230,6 +231,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       const Word dst = argument(effect.dst), bytes = argument(effect.bytes) * effect.unit;
       if (bytes > Memory::kMostSize) return Outcome::Stop;
       if (!fits(machine, dst, bytes)) return Outcome::Done;
+      forget_pointers(dst, bytes);
       enqueue(handle, call, [this, dst, bytes, form](ordering::Call here, ordering::StreamId stream) {
         model_.fill(here, stream, linear(dst, bytes), form);
         finish();

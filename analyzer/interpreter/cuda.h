@@ -3,6 +3,7 @@
 // What the interpreted program calls of CUDA, handed to the model of order. See cuda.cpp.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -49,6 +50,13 @@ struct FailingRecord {
   Word event_device = 0, stream_device = 0;
 };
 
+/// Something waits for an event that was recorded in a stream, or should have been.
+struct EventOrder {
+  ordering::StreamId from{};
+  std::optional<ordering::StreamId> to;  ///< nullopt: the host waits
+  ordering::SiteId recorded{}, waited{};
+};
+
 class Cuda {
  public:
   Cuda(Symbols& symbols, const HostModule& host, ordering::HazardSink& sink, bool per_thread_default_stream);
@@ -93,19 +101,20 @@ class Cuda {
     given_of_host_ = given_as;
     made_up_ = true;
   }
+  /// Where the first thread was, in its outermost function, when what another thread does there began; nullptr: at this
+  /// site, or it is not known.
+  [[nodiscard]] const llvm::Instruction* woken_at(ordering::SiteId site) const {
+    const auto found = woken_.find(site);
+    return found == woken_.end() ? nullptr : found->second;
+  }
   /// Where the host has waited for the GPU, or asked about it.
   [[nodiscard]] const std::vector<ordering::SiteId>& waits() const { return waits_; }
-  /// A wait for an event of the program's own that had been recorded.
-  struct Guard {
-    ordering::SiteId recorded, waited;
-    std::optional<ordering::StreamId> by;  ///< nullopt: the host waits
-  };
-  [[nodiscard]] const std::vector<Guard>& guards() const { return guards_; }
   /// The parameter or field, by its number, as which memory was given; nullopt: it was not given.
   [[nodiscard]] std::optional<Word> given_as(Word address) const;
   [[nodiscard]] bool is_given(ordering::StreamId stream) const { return given_number(stream).has_value(); }
   /// Both were given as elements of one array of streams: they are different ones.
   [[nodiscard]] bool are_several(ordering::StreamId a, ordering::StreamId b) const;
+  [[nodiscard]] const std::vector<EventOrder>& orders() const { return orders_; }
   /// A call of the caller's has thrown: what it was given does not suit.
   [[nodiscard]] const std::vector<ordering::SiteId>& threw() const { return threw_; }
 
@@ -175,6 +184,7 @@ class Cuda {
   ordering::StreamId stream(Word handle);
   ordering::EventId event(Word handle);
   void record(Word stream, ordering::Call call, Word event);
+  void wait(Word stream, ordering::Call call, Word event);
   void enqueue(Word stream, ordering::Call call, const Action& action);
   void finish() { model_.returned(thread_, true); }
   Outcome effect(Machine& machine, const Model& model, const Arguments& arguments);
@@ -207,8 +217,19 @@ class Cuda {
   void launch_plain(Machine& machine, const Arguments& arguments);
   /// With a cudaLaunchConfig_t.
   void launch_configured(Machine& machine, const Arguments& arguments);
-  void launch_kernel(Machine& machine, const llvm::Function& stub, std::uint64_t threads, Word parameters, Word stream,
+  /// Of a launch, by x, y and z.
+  struct Shape {
+    std::array<std::uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+    [[nodiscard]] std::uint64_t threads() const;
+  };
+  void launch_kernel(Machine& machine, const llvm::Function& stub, const Shape& shape, Word parameters, Word stream,
                      bool overlaps);
+  /// What it touches for certain, wherever it begins.
+  void add_exact(Machine& machine, const clang::FunctionDecl& kernel, const Shape& shape,
+                 const std::vector<Parameter>& given, std::vector<ordering::KernelBytes>& bytes) const;
+  /// Pointers that are copied to the device, or else what is written over them.
+  void keep_pointers(Machine& machine, Word to, Word from, Word bytes);
+  void forget_pointers(Word at, Word bytes);
   void library_work(Machine& machine, const llvm::Function& function, const Model& model, const Arguments& arguments);
   /// The declaration of a function of the module; nullptr: there is none.
   [[nodiscard]] const clang::FunctionDecl* declared(const llvm::Function& function) const;
@@ -222,7 +243,7 @@ class Cuda {
   void hand_out_again(Machine& machine, const Returned& block);
   ordering::FunctionId number_of(const std::string& function);
   [[nodiscard]] Word known_device(const Machine& machine) const;
-  void guard(Word event, ordering::SiteId site, std::optional<ordering::StreamId> by);
+  void order(Word event, ordering::SiteId site, std::optional<ordering::StreamId> by);
   /// The memory that a library's handle works in.
   Word work_area(Machine& machine, Word handle);
   Word shadowed(Machine& machine, Word variable);
@@ -248,9 +269,10 @@ class Cuda {
   std::map<Word, Word> capturing_;  ///< stream -> graph
   std::map<Word, Word> capture_events_;
   bool made_up_ = false;
+  std::map<ordering::SiteId, const llvm::Instruction*> woken_;
   std::vector<ordering::SiteId> waits_;
-  std::map<Word, ordering::SiteId> records_;  ///< the last one of each of the program's own events
-  std::vector<Guard> guards_;
+  std::map<ordering::EventId, std::pair<ordering::StreamId, ordering::SiteId>> records_;  ///< the last of each
+  std::vector<EventOrder> orders_;
   std::vector<ordering::SiteId> threw_;
   // Of what the program makes, and of what callers give for a device.
   std::map<ordering::EventId, Word> event_devices_;
@@ -258,6 +280,7 @@ class Cuda {
   std::set<std::size_t> without_device_;   ///< threads whose device is not known
   bool for_device_ = false;                ///< what is given now is for a device
   std::map<Word, Word> blocks_;            ///< of memory, begin -> end
+  std::map<Word, Word> pointers_;          ///< in memory of the device, which the host has copied there
   std::map<Word, Returned> lent_blocks_;   ///< of a caching allocator
   std::vector<Returned> returned_blocks_;  ///< and not yet handed out again
   std::vector<Held> held_;

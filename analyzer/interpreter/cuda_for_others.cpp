@@ -177,10 +177,9 @@ bool Cuda::sides_are_right(Machine& machine, const Model& model, const Arguments
 
 /// An event of another device is not recorded (documented at cuEventRecord); whether the program looks at the error is not known.
 void Cuda::record(Word handle, ordering::Call call, Word recorded) {
-  // One that fails says just as well what it was meant for.
-  if (const auto known = events_.find(recorded); known != events_.end() && event_sites_.contains(known->second))
-    records_[recorded] = call.site;
   enqueue(handle, call, [this, recorded](ordering::Call here, ordering::StreamId stream) {
+    // One that fails says just as well what it was meant for.
+    if (made_up_) records_.insert_or_assign(event(recorded), std::pair(stream, here.site));
     const auto of_event = event_devices_.find(event(recorded));
     const auto of_stream = stream_devices_.find(stream);
     if (of_event == event_devices_.end() || of_stream == stream_devices_.end() ||
@@ -202,9 +201,16 @@ Word Cuda::known_device(const Machine& machine) const {
   return without_device_.contains(machine.thread().number) ? kDevices : device_;
 }
 
-void Cuda::guard(Word event, ordering::SiteId site, std::optional<ordering::StreamId> by) {
-  if (const auto recorded = records_.find(event); recorded != records_.end())
-    guards_.push_back({.recorded = recorded->second, .waited = site, .by = by});
+void Cuda::order(Word waited, ordering::SiteId site, std::optional<ordering::StreamId> by) {
+  if (const auto record = records_.find(event(waited)); record != records_.end())
+    orders_.push_back({.from = record->second.first, .to = by, .recorded = record->second.second, .waited = site});
+}
+
+void Cuda::wait(Word handle, ordering::Call call, Word waited) {
+  enqueue(handle, call, [this, waited](ordering::Call here, ordering::StreamId stream) {
+    model_.wait_event(here, stream, event(waited));
+    order(waited, here.site, stream);
+  });
 }
 
 Word Cuda::device(const Machine& machine) {

@@ -13,6 +13,7 @@
 #include "analyzer/interpreter/module.h"
 #include "analyzer/interpreter/parameters.h"
 #include "analyzer/interpreter/values.h"
+#include "analyzer/lowering/exact_bytes.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
 #include "clang/AST/DeclCXX.h"
@@ -34,6 +35,7 @@ AccessMode mode_of(const PointerEffect& effect) {
 
 AccessMode mode_of(ir::Mode mode) {
   return mode == ir::Mode::Read      ? AccessMode::Read
+         : mode == ir::Mode::Atomic  ? AccessMode::Atomic
          : mode == ir::Mode::Unknown ? AccessMode::Unknown
                                      : AccessMode::Write;
 }
@@ -105,8 +107,57 @@ bool Cuda::fills(const Parameter& pointer, Word address, const std::vector<Param
   return false;
 }
 
-void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint64_t threads, Word parameters,
+void Cuda::forget_pointers(Word at, Word bytes) {
+  const auto block = blocks_.upper_bound(at);
+  Word end = at + bytes;
+  if (block != blocks_.begin() && std::prev(block)->second > at) end = std::min(end, std::prev(block)->second);
+  pointers_.erase(pointers_.lower_bound(at), pointers_.lower_bound(end));
+}
+
+void Cuda::keep_pointers(Machine& machine, Word to, Word from, Word bytes) {
+  constexpr Word kMost = 4096;
+  if (!Memory::is_device(to)) return;
+  forget_pointers(to, bytes);
+  if (bytes > kMost || !capturing_.empty() || !machine.memory().contains(from, bytes)) return;
+  for (Word i = 0; i + sizeof(Word) <= bytes; i += sizeof(Word))
+    if (const Word value = load_word(from + i); Memory::is_device(value) || machine.memory().is_pinned(value))
+      pointers_[to + i] = value;
+}
+
+void Cuda::add_exact(Machine& machine, const clang::FunctionDecl& kernel, const Shape& shape,
+                     const std::vector<Parameter>& given, std::vector<ordering::KernelBytes>& bytes) const {
+  KnownLaunch launch{.grid = shape.grid, .block = shape.block};
+  for (const Parameter& parameter : given) launch.arguments.push_back(parameter.at);
+  launch.load = [&](Word address, std::size_t size) -> std::optional<Word> {
+    const auto is_shared = [&](Word at) { return Memory::is_device(at) || machine.memory().is_pinned(at); };
+    Word value = 0;
+    if (const auto known = pointers_.find(address); known != pointers_.end() && size == sizeof value) {
+      value = known->second;
+    } else if (size <= sizeof value && machine.memory().contains(address, size)) {
+      std::memcpy(&value, reinterpret_cast<const void*>(address), size);
+      // What the GPU computes is not known: but no pointers.
+      if (is_shared(address) && (size != sizeof value || !is_shared(value))) return std::nullopt;
+    } else {
+      return std::nullopt;
+    }
+    return value;
+  };
+  for (const ExactBytes& each : exact_bytes(kernel, launch)) {
+    const Word base = each.bytes.base;
+    auto block = blocks_.upper_bound(base);
+    if (block == blocks_.begin()) continue;
+    --block;
+    const Word end = base + (each.bytes.rows - 1) * each.bytes.pitch + (each.bytes.slices - 1) * each.bytes.slice_pitch +
+                     each.bytes.width;
+    // Offsets that a made-up caller gives mean nothing.
+    if (base >= block->second || end > block->second || (made_up_ && base != block->first)) continue;
+    bytes.push_back({.bytes = each.bytes, .mode = mode_of(each.mode), .widened = false, .early = false});
+  }
+}
+
+void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, const Shape& launched, Word parameters,
                          Word handle, bool overlaps) {
+  const std::uint64_t threads = launched.threads();
   if (threads == 0) return;
   const clang::FunctionDecl* kernel = declared(stub);
   std::vector<ordering::PointerArgument> pointers;
@@ -170,6 +221,9 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint
           if (const auto offset = offset_of(*record, member)) add(parameter, *offset, effect);
       }
     }
+    if (!overlaps) add_exact(machine, *kernel, launched, *given, bytes);
+    for (const ordering::PointerArgument& pointer : pointers)
+      if (pointer.mode != AccessMode::Read) forget_pointers(pointer.address, Memory::kMostSize);
   }
   ordering::LaunchShape shape{.function = number_of(stub.getName().str()), .threads = threads, .arguments_hash = hash};
   const auto [front, first] = fronts_.try_emplace(handle, behaviour);
@@ -189,13 +243,19 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, std::uint
 
 namespace {
 
-/// The threads of a grid of blocks: each is the words (x and y, z) that a dim3 is passed in.
-std::uint64_t threads_of(Word grid, Word grid_z, Word block, Word block_z) {
-  const auto volume = [](Word xy, Word z) { return (xy & 0xffffffff) * (xy >> 32U) * (z & 0xffffffff); };
-  return volume(grid, grid_z) * volume(block, block_z);
+/// A dim3, in the words (x and y, z) that it is passed in.
+std::array<std::uint32_t, 3> dim3_of(Word xy, Word z) {
+  return {static_cast<std::uint32_t>(xy), static_cast<std::uint32_t>(xy >> 32U), static_cast<std::uint32_t>(z)};
 }
 
 }  // namespace
+
+std::uint64_t Cuda::Shape::threads() const {
+  std::uint64_t result = 1;
+  for (const std::uint32_t count : grid) result *= count;
+  for (const std::uint32_t count : block) result *= count;
+  return result;
+}
 
 void Cuda::push_configuration(Machine& machine, const Arguments& arguments) {
   launches_[machine.thread().number].push_back({.grid = {arguments.word(0), arguments.word32(1)},
@@ -218,7 +278,8 @@ void Cuda::pop_configuration(Machine& machine, const Arguments& arguments) {
 void Cuda::launch_plain(Machine& machine, const Arguments& arguments) {
   if (const llvm::Function* stub = machine.image().function_at(arguments.word(0)))
     launch_kernel(machine, *stub,
-                  threads_of(arguments.word(1), arguments.word32(2), arguments.word(3), arguments.word32(4)),
+                  {.grid = dim3_of(arguments.word(1), arguments.word32(2)),
+                   .block = dim3_of(arguments.word(3), arguments.word32(4))},
                   arguments.word(5), arguments.word(7), false);
 }
 
@@ -247,17 +308,18 @@ void Cuda::launch_configured(Machine& machine, const Arguments& arguments) {
     }
   }
   if (const llvm::Function* stub = machine.image().function_at(arguments.word(1)))
-    launch_kernel(machine, *stub, threads_of(word(0), word(8, 4), word(12), word(20, 4)), arguments.word(2), word(32),
-                  overlaps);
+    launch_kernel(machine, *stub,
+                  {.grid = dim3_of(word(0), word(8, 4)), .block = dim3_of(word(12), word(20, 4))}, arguments.word(2),
+                  word(32), overlaps);
 }
 
 /// (function, grid x, y, z, block x, y, z, shared memory, stream, parameters, extra)
 void Cuda::launch_function(Machine& machine, const Arguments& arguments) {
-  std::uint64_t threads = 1;
-  for (std::size_t i = 1; i <= 6; ++i) threads *= arguments.word32(i);
+  const Shape launched{.grid = {arguments.word32(1), arguments.word32(2), arguments.word32(3)},
+                       .block = {arguments.word32(4), arguments.word32(5), arguments.word32(6)}};
   const Word stream = arguments.word(8), parameters = arguments.word(9);
   if (const llvm::Function* stub = kernel_handles_.stub(arguments.word(0)))
-    return launch_kernel(machine, *stub, threads, parameters, stream, false);
+    return launch_kernel(machine, *stub, launched, parameters, stream, false);
   std::vector<ordering::PointerArgument> pointers;
   const std::size_t count = parameters == 0 ? 0 : machine.rest_of_variable(parameters) / sizeof(Word);
   for (std::size_t i = 0; i < count; ++i) {
@@ -269,7 +331,9 @@ void Cuda::launch_function(Machine& machine, const Arguments& arguments) {
           {.address = value, .mode = ordering::AccessMode::Unknown, .early = false, .reach = 0, .parted = false});
   }
   const ordering::LaunchShape shape{
-      .function = number_of("function " + std::to_string(arguments.word(0))), .threads = threads, .arguments_hash = 0};
+      .function = number_of("function " + std::to_string(arguments.word(0))),
+      .threads = launched.threads(),
+      .arguments_hash = 0};
   submit(stream, now(machine, "a kernel"), shape, std::move(pointers), {});
 }
 

@@ -48,14 +48,18 @@ class Judgement {
       : caller_(caller),
         function_(function),
         cuda_(cuda),
-        closed_((is_among(options.closed) || caller.users == Caller::Users::Objects) && !gives_objects(symbols)),
+        gives_objects_(gives_objects(symbols)),
+        closed_((is_among(options.closed) || caller.users == Caller::Users::Objects) && !gives_objects_),
         exposing_(is_among(options.exposing)),
         several_(caller.users == Caller::Users::Streams),
         by_mutex_(caller.record != nullptr && !keeps_for_each_stream(symbols, *caller.record)) {}
 
-  [[nodiscard]] bool depends_on_waits() const { return closed_ || several_; }
+  [[nodiscard]] bool depends_on_waits() const { return closed_ || several_ || orders_its_calls_; }
   /// A method waits, or asks: others may wait between two calls.
-  void somebody_waits() { closed_ = several_ = false; }
+  void somebody_waits() {
+    closed_ = several_ = false;
+    waits_ = true;
+  }
   [[nodiscard]] bool waited() const {
     return std::ranges::any_of(cuda_.waits(), [&](ordering::SiteId site) {
       const auto at = line(site);
@@ -64,7 +68,7 @@ class Judgement {
   }
 
   /// Both operations are of one call; or nobody but the class itself can wait for their streams.
-  [[nodiscard]] bool counts(const ordering::Hazard& hazard) const {
+  [[nodiscard]] bool counts(const ordering::Hazard& hazard) {
     const auto earlier = line(hazard.earlier.site), later = line(hazard.later.site);
     if (!earlier || !later) return false;
     // Whether the caller's memory is pinned is not known.
@@ -83,14 +87,26 @@ class Judgement {
     const bool by_caller = is_anybodys(hazard.earlier) || is_anybodys(hazard.later);
     const bool several = hazard.earlier.on_stream && hazard.later.on_stream &&
                          cuda_.are_several(hazard.earlier.stream, hazard.later.stream);
-    if (by_caller && !several && (exposing_ || (is_anybodys(hazard.earlier) && is_anybodys(hazard.later))))
-      return false;
+    const bool all_callers = is_anybodys(hazard.earlier) && is_anybodys(hazard.later);
+    const bool two = all_callers && is_ordered(hazard, false);
+    if (by_caller && !several && !two && (exposing_ || all_callers)) return false;
     if (*earlier == *later && !in_turns(hazard, *earlier)) return true;
+    // A thread of its own works for a call, while the call is made or when it is over: nobody else has waited in between.
+    if (const auto caused = cause(hazard.later.site);
+        caused && caused == cause(hazard.earlier.site) && !are_two_turns(hazard))
+      return true;
     if (!of_object(*earlier) || !of_object(*later)) return false;
+    if (two && is_ordered(hazard, true) && !waits_ && !gives_objects_ &&
+        !cuda_.given_as(hazard.allocation.range.begin)) {
+      orders_its_calls_ = true;
+      return true;
+    }
     // Another user would not wait for the first one's stream before the host goes on.
-    const bool beside = several || (by_host(hazard.later) && hazard.earlier.on_stream && cuda_.is_given(hazard.earlier.stream));
+    const bool beside =
+        several || (by_host(hazard.later) && hazard.earlier.on_stream && cuda_.is_given(hazard.earlier.stream));
     if (beside && several_)
-      return !cuda_.given_as(hazard.allocation.range.begin) && (!by_mutex_ || (locked(hazard.earlier) && locked(hazard.later)));
+      return !cuda_.given_as(hazard.allocation.range.begin) &&
+             (!by_mutex_ || (locked(hazard.earlier) && locked(hazard.later)));
     if (several) return false;
     return (closed_ && is_own(hazard.earlier) && is_own(hazard.later)) || guards(*earlier, hazard.later, *later);
   }
@@ -107,25 +123,46 @@ class Judgement {
   /// Of the caller's text; nullopt: another thread's.
   [[nodiscard]] std::optional<std::size_t> line(ordering::SiteId site) const {
     const Place& place = cuda_.place(site);
-    if (place.empty() || place.back() == nullptr || place.back()->getFunction() != &function_) return std::nullopt;
-    const llvm::DebugLoc& at = place.back()->getDebugLoc();
+    return place.empty() || place.back() == nullptr ? std::nullopt : line(*place.back());
+  }
+  /// Does the program let one of the two streams wait for the other, as if they were two? `by_calls`: what does the later
+  /// work in one call for what does the earlier in another, as if nobody else waited between calls.
+  [[nodiscard]] bool is_ordered(const ordering::Hazard& hazard, bool by_calls) const {
+    const ordering::StreamId earlier = hazard.earlier.stream, later = hazard.later.stream;
+    return earlier != later && std::ranges::any_of(cuda_.orders(), [&](const EventOrder& order) {
+             if (by_calls)
+               return order.from == earlier && order.to == later && line(order.recorded) != line(order.waited);
+             return (order.from == earlier && order.to == later) || (order.from == later && order.to == earlier);
+           });
+  }
+  /// The line that makes the call for which it is done.
+  [[nodiscard]] std::optional<std::size_t> cause(ordering::SiteId site) const {
+    const llvm::Instruction* woken = cuda_.woken_at(site);
+    return woken == nullptr ? line(site) : line(*woken);
+  }
+  [[nodiscard]] std::optional<std::size_t> line(const llvm::Instruction& instruction) const {
+    if (instruction.getFunction() != &function_) return std::nullopt;
+    const llvm::DebugLoc& at = instruction.getDebugLoc();
     if (!at || at.getLine() == 0 || at.getLine() > caller_.lines.size()) return std::nullopt;
     return at.getLine() - 1;
   }
   /// Before the access, the later call waits for an event that the earlier one recorded: who calls them need not.
   [[nodiscard]] bool guards(std::size_t earlier, const ordering::Access& access, std::size_t later) const {
-    return std::ranges::any_of(cuda_.guards(), [&](const Cuda::Guard& guard) {
-      const bool before = guard.by ? access.on_stream && *guard.by == access.stream
+    return std::ranges::any_of(cuda_.orders(), [&](const EventOrder& order) {
+      const bool before = order.to ? access.on_stream && *order.to == access.stream
                                    : access.source == ordering::AccessSource::Host;
-      return before && line(guard.recorded) == earlier && line(guard.waited) == later;
+      return before && line(order.recorded) == earlier && line(order.waited) == later;
     });
   }
-  /// Two pieces of work of a thread that lives as long as the object: who asked for the second may have waited.
-  [[nodiscard]] bool in_turns(const ordering::Hazard& hazard, std::size_t line_of_call) const {
-    if (caller_.lines[line_of_call] != Caller::Line::Construct) return false;
+  /// Two pieces of work of a thread, or the work of two.
+  [[nodiscard]] bool are_two_turns(const ordering::Hazard& hazard) const {
     const Cuda::Turn &earlier = cuda_.turn(hazard.earlier.site), &later = cuda_.turn(hazard.later.site);
     if (earlier.thread == 0 || later.thread == 0) return false;
     return earlier.thread != later.thread || earlier.turns != later.turns;
+  }
+  /// The thread lives as long as the object: who asked for the second may have waited.
+  [[nodiscard]] bool in_turns(const ordering::Hazard& hazard, std::size_t line_of_call) const {
+    return caller_.lines[line_of_call] == Caller::Line::Construct && are_two_turns(hazard);
   }
   [[nodiscard]] bool locked(const ordering::Access& access) const { return cuda_.turn(access.site).locked; }
   [[nodiscard]] bool of_object(std::size_t line) const { return caller_.lines[line] != Caller::Line::Other; }
@@ -159,9 +196,11 @@ class Judgement {
   const Caller& caller_;
   const llvm::Function& function_;
   const Cuda& cuda_;
-  bool closed_, exposing_;
-  bool several_;   ///< what it calls serves several streams
-  bool by_mutex_;  ///< which says so by a mutex only
+  bool gives_objects_, closed_, exposing_;
+  bool several_;                   ///< what it calls serves several streams
+  bool by_mutex_;                  ///< which says so by a mutex only
+  bool waits_ = false;             ///< a method does
+  bool orders_its_calls_ = false;  ///< the class does, and something counts for that
 };
 
 struct Conflict {
@@ -206,6 +245,7 @@ Shown follow_caller(const Caller& caller, const llvm::Function& function, Symbol
     follower.counts = [&](const ordering::Hazard& hazard) { return judgement.counts(hazard); };
     follower.way = way_of(caller);
     Machine machine(*host.module(), follower, most_steps);
+    machine.give_way_after_calls();
     machine.run(function);
     if (machine.fault() != 0) follower.torch().blame(machine.fault());
     const auto given_as = machine.fault() == 0 ? std::nullopt : follower.cuda().given_as(machine.fault());

@@ -203,6 +203,22 @@ Outcome Library::read_in(Machine& machine, const Arguments& arguments, Byte* res
   give(result, arguments.word(2));
   return Outcome::Done;
 }
+/// send(to, begin, size)
+Outcome Library::send(Machine& machine, const Arguments& arguments, Byte* result) {
+  const Word size = arguments.word(2);
+  if (size != 0 && !machine.reads(arguments.word(1), size)) return Outcome::Stop;
+  give(result, size);
+  return Outcome::Done;
+}
+/// recv(from, begin, size): all that is asked for, many times; then the other side has ended.
+Outcome Library::receive(Machine& machine, const Arguments& arguments, Byte* result) {
+  constexpr unsigned kTimes = 64;
+  const Word size = received_ < kTimes ? arguments.word(2) : 0;
+  ++received_;
+  if (size != 0 && !machine.writes(arguments.word(1), size)) return Outcome::Stop;
+  give(result, size);
+  return Outcome::Done;
+}
 Outcome Library::random(Machine&, const Arguments&, Byte* result) {
   random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;
   give32(result, static_cast<std::uint32_t>(random_ >> 33U));
@@ -363,6 +379,16 @@ const std::unordered_map<std::string_view, Library::Function>& Library::function
       {"fputs", &L::print_text},
       {"fwrite", &L::write_out},
       {"fread", &L::read_in},
+      {"write", &L::send},
+      {"pwrite", &L::send},
+      {"pwrite64", &L::send},
+      {"send", &L::send},
+      {"sendto", &L::send},
+      {"read", &L::receive},
+      {"pread", &L::receive},
+      {"pread64", &L::receive},
+      {"recv", &L::receive},
+      {"recvfrom", &L::receive},
       {"rand", &L::random},
       {"random", &L::random},
       {"_ZNSt13random_device9_M_getvalEv", &L::random},

@@ -66,6 +66,8 @@ class Library {
   Outcome print_text(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome write_out(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome read_in(Machine& machine, const Arguments& arguments, Byte* result);
+  Outcome send(Machine& machine, const Arguments& arguments, Byte* result);
+  Outcome receive(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome random(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome tree_insert(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome tree_erase(Machine& machine, const Arguments& arguments, Byte* result);
@@ -90,6 +92,7 @@ class Library {
   std::map<Word, std::size_t> locks_;                   ///< mutex -> thread that holds it
   std::map<std::pair<std::size_t, Word>, bool> waits_;  ///< (thread, call) that waits for a condition
   Word time_ = 1;
+  unsigned received_ = 0;  ///< times
   std::uint64_t random_ = 12345;
 };
 

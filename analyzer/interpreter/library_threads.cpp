@@ -13,6 +13,7 @@ Outcome Library::yield(Machine& machine, const Arguments&, Byte*) {
   const Word call = reinterpret_cast<Word>(machine.thread().frames.back().at);
   bool& waited = waits_[{machine.thread().number, call}];
   waited = !waited;
+  if (!waited) machine.woken();
   return waited ? Outcome::Again : Outcome::Done;
 }
 Outcome Library::lock(Machine& machine, const Arguments& arguments, Byte* result) {
@@ -41,6 +42,7 @@ Outcome Library::wait_without(Machine& machine, Word mutex) {
   locks_[mutex] = machine.thread().number;
   machine.took_lock(/*another=*/false);
   waited = false;
+  machine.woken();
   return Outcome::Done;
 }
 /// condition_variable::wait(unique_lock&)

@@ -115,6 +115,7 @@ void Machine::leave(const Byte* result) {
       result != nullptr)
     std::memcpy(&result_, result, sizeof result_);
   if (thread_->frames.empty() || left.call == nullptr) return;
+  if (gives_way_after_calls_ && thread_->number == 0 && thread_->frames.size() == 1) give_way();
   Frame& frame = thread_->frames.back();
   const Decoded& decoded = frame.code->body[frame.next];
   if (result != nullptr && decoded.place != kNoPlace) std::memmove(frame.slots + decoded.place, result, decoded.size);
@@ -226,6 +227,11 @@ std::size_t Machine::start_thread(Word function, std::span<const Word> arguments
 
 bool Machine::has_ended(std::size_t thread) const {
   return thread >= threads_.size() || threads_[thread]->frames.empty();
+}
+
+void Machine::woken() {
+  const auto& first = threads_.front()->frames;
+  if (thread_->number != 0 && !first.empty()) thread_->woken_at = first.front().at;
 }
 
 void Machine::run(const llvm::Function& function) {

@@ -52,7 +52,9 @@ struct Thread {
   Word thrown = 0;
   std::size_t turns = 0;  ///< how often it has taken a lock
   std::size_t locks = 0;  ///< that it holds
-  const llvm::Instruction* started_at = nullptr;  ///< where the first thread was then, in its outermost function
+  // Where the first thread was then, in its outermost function.
+  const llvm::Instruction* started_at = nullptr;
+  const llvm::Instruction* woken_at = nullptr;  ///< last, having waited for a condition; nullptr: it never has
 };
 
 /// The arguments of a call to a function without a body.
@@ -109,6 +111,10 @@ class Machine {
   [[nodiscard]] std::uint64_t events() const { return events_; }
   /// Lets the program's other threads have a turn.
   void give_way() { yielded_ = threads_.size() > 1; }
+  /// The same, whenever the outermost function has called another one.
+  void give_way_after_calls() { gives_way_after_calls_ = true; }
+  /// The thread goes on, having waited for a condition.
+  void woken();
   /// Loops with events in them were cut short.
   [[nodiscard]] bool cut() const { return cut_; }
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
@@ -204,6 +210,7 @@ class Machine {
   std::vector<std::unique_ptr<Thread>> threads_;
   Thread* thread_ = nullptr;
   bool yielded_ = false;
+  bool gives_way_after_calls_ = false;
   std::map<std::pair<std::size_t, Word>, Word> thread_locals_;  ///< of threads but the first, by thread and variable
   std::unordered_map<const llvm::Function*, std::unique_ptr<Code>> code_;
   std::map<Word, int> selectors_;
