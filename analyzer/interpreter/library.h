@@ -66,6 +66,7 @@ class Library {
   Outcome print_text(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome write_out(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome read_in(Machine& machine, const Arguments& arguments, Byte* result);
+  Outcome wait_for_word(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome random(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome tree_insert(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome tree_erase(Machine& machine, const Arguments& arguments, Byte* result);
