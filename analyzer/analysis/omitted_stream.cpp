@@ -11,6 +11,9 @@
 // to it: in a whole program of one function the current stream is the default one. So is a tensor that the function is
 // given: its caller has filled it on the current stream, and goes on there.
 //
+// A stream that is a field which nobody sets is left out as well: that of a struct of the file's own which says null of
+// it (HandleField::unset), or of a variable that this function fills, as a cudaLaunchConfig_t, all but its stream.
+//
 // An algorithm of Thrust whose policy names no stream leaves it out, too. But the host waits for it: it harms nobody but
 // work on the stream that is enqueued before it, on memory that both use, and that nothing has waited for.
 //
@@ -63,8 +66,40 @@ class Omitted {
   }
 
  private:
-  static bool leaves_out(const Op& op) {
-    return op.implicit_stream && (op.kind == OpKind::Enqueue || op.kind == OpKind::Call) && op.site != ir::kNoSite;
+  [[nodiscard]] bool leaves_out(const Op& op) const {
+    if (op.site == ir::kNoSite) return false;
+    return op.kind == OpKind::Enqueue ? op.implicit_stream || is_never_set(op.stream)
+                                      : op.implicit_stream && op.kind == OpKind::Call;
+  }
+
+  /// A field that is null because nobody has said anything of it.
+  [[nodiscard]] bool is_never_set(const Operand& stream) const {
+    if (stream.kind != Operand::Kind::Value || stream.place == ir::kNoPlace) return false;
+    if (function_[stream.place].kind != Place::Kind::Field) return false;
+    const auto known = program_.fields.find(ir::field_key(function_, stream.place));
+    if (known != program_.fields.end() && known->second.unset) return true;
+    // A variable that nobody else fills, made with `{}`.
+    const auto [variable, through_pointer] = ir::root(function_, stream.place);
+    if (variable == ir::kNoPlace || through_pointer || function_[variable].kind != Place::Kind::Local) return false;
+    const Op* only = ir::only_store(function_, stream.place);
+    if (only == nullptr || only->kind != OpKind::Assign || only->source.kind != Operand::Kind::Null) return false;
+    if (only->site != ir::kNoSite && function_[only->site].line != 0) return false;
+    return !is_given_away(variable);
+  }
+
+  /// To a function, which may fill it.
+  [[nodiscard]] bool is_given_away(ir::PlaceId variable) const {
+    return std::ranges::any_of(function_.blocks, [&](const ir::Block& block) {
+      return std::ranges::any_of(block.ops, [&](const Op& op) {
+        if (op.kind != OpKind::Call && op.kind != OpKind::Escape) return false;
+        bool given = false;
+        ir::for_each_operand(op, [&](const Operand& operand) {
+          given |= operand.kind == Operand::Kind::Address && operand.place != ir::kNoPlace &&
+                   ir::root(function_, operand.place).place == variable;
+        });
+        return given;
+      });
+    });
   }
 
   /// The library waits for its own work.
@@ -129,10 +164,10 @@ class Omitted {
   /// On some way on, the host waits for everything before other work is enqueued.
   [[nodiscard]] bool waited_for(const ir::Block& block, const Op& op) const {
     enum class Met : std::uint8_t { Nothing, Sync, Work };
-    const auto meet = [](const Op& later) {
+    const auto meet = [this](const Op& later) {
       if (later.kind == OpKind::SyncDevice) return Met::Sync;
       const bool work = later.kind == OpKind::Enqueue || later.kind == OpKind::Call;
-      return work && !later.implicit_stream && !is_default(later.stream) ? Met::Work : Met::Nothing;
+      return work && !leaves_out(later) && !is_default(later.stream) ? Met::Work : Met::Nothing;
     };
     const auto meet_in = [&](auto from, auto end) {
       for (; from != end; ++from)
@@ -260,6 +295,10 @@ class Omitted {
     hazard.later.where.site = function_[op.site];
     hazard.later.what = name_of(function_, op);
     hazard.later.stream = unnamed(UnnamedStream::Default);
+    if (!op.implicit_stream) {
+      hazard.which = CheckCase::NeverSet;
+      hazard.later.stream.name = function_.spell(op.stream.place);
+    }
     hazard.detail = stream == ir::kNoPlace ? std::string(ir::name(ir::Hidden::CurrentStream)) : function_.spell(stream);
     const bool shown = !ir::hidden_part(hazard.detail);
     if (where != ir::kNoSite)

@@ -29,8 +29,11 @@ void words_of<Check::OmittedStream>(Draft& draft) {
     draft.advise("use the form that takes a stream, and pass " + name);
     return;
   }
-  draft.say(what(draft.later()) + " goes to the default stream, not to " + name + ": its stream argument is left out");
-  draft.advise("pass " + name + "; if the default stream is meant, write 0");
+  const bool never_set = draft.hazard().which == CheckCase::NeverSet;
+  const std::string field = "'" + draft.later().stream.name + "'";
+  draft.say(what(draft.later()) + " goes to the default stream, not to " + name + ": " +
+            (never_set ? field + " is never set" : "its stream argument is left out"));
+  draft.advise((never_set ? "set " + field + " to " : "pass ") + name + "; if the default stream is meant, write 0");
 }
 
 template <>

@@ -68,6 +68,7 @@ class Library {
   Outcome read_in(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome send(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome receive(Machine& machine, const Arguments& arguments, Byte* result);
+  Outcome wait_for_word(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome random(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome tree_insert(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome tree_erase(Machine& machine, const Arguments& arguments, Byte* result);

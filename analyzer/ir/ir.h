@@ -317,6 +317,7 @@ struct HandleField {
   bool perhaps_null = false;  ///< it creates it, but perhaps not before each use
   bool passed_on = false;     ///< its value is returned, copied or given to code that is no model's
   bool pooled = false;  ///< not owned, but every store seen takes it from a function that gives out streams of its own
+  bool unset = false;   ///< nobody gives it a stream: it is null, as its class says
   Site made;            ///< where it is created or taken first; line 0: not known
 };
 

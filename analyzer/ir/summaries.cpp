@@ -34,7 +34,7 @@ Json to_json(const HandleField& field) {
     json["timing"] = *field.timing;
   }
   for (const auto& [name, value] :
-       {std::pair("perhaps_null", field.perhaps_null), {"passed_on", field.passed_on}, {"copied", field.copied}}) {
+       {std::pair("perhaps_null", field.perhaps_null), {"passed_on", field.passed_on}, {"copied", field.copied}, {"unset", field.unset}}) {
     if (value) {
       json[name] = true;
     }
@@ -58,6 +58,7 @@ HandleField field_from(const Json& json) {
   field.perhaps_null = json.value("perhaps_null", false);
   field.passed_on = json.value("passed_on", false);
   field.copied = json.value("copied", false);
+  field.unset = json.value("unset", false);
   return field;
 }
 
@@ -99,6 +100,7 @@ void merge(HandleField& known, const HandleField& other) {
   known.copied = known.copied || other.copied;
   known.pooled = (known.owned || known.pooled) && (other.owned || other.pooled) && (known.pooled || other.pooled);
   known.owned = known.owned && other.owned;
+  known.unset = known.unset && other.unset;
   known.stream_kind = known.stream_kind == other.stream_kind ? known.stream_kind : std::nullopt;
   known.timing = known.timing == other.timing ? known.timing : std::nullopt;
 }

@@ -19,6 +19,7 @@
 #include "analyzer/lowering/fields.h"
 #include "analyzer/lowering/host_lowering.h"
 #include "analyzer/lowering/host_unit.h"
+#include "analyzer/lowering/unset_streams.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
 
@@ -60,6 +61,7 @@ Lowered lower(clang::ASTContext& context, const Models& models, const LoweringOp
   }
   census.bind({});
   lowered.program.fields = handle_fields(context, models);
+  for (const std::string& key : unset_streams(symbols)) lowered.program.fields[key].unset = true;
   for (auto& [key, field] : lowered.program.fields)
     if (field.made.begin != 0) field.made = unit.sites.at(clang::SourceLocation::getFromRawEncoding(field.made.begin));
   lowered.classes = class_harnesses(unit, lowered.program);
