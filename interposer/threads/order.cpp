@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
+#include <algorithm>
+
 #include "interposer/driver.h"
 #include "interposer/fork.h"
 #include "interposer/handle_table.h"
@@ -144,10 +146,13 @@ ThreadClock* make_clock(Context context) {
   return nullptr;
 }
 
+/// Takes over a lane only if the thread's own record is after the last entry there: if the trace said so before that
+/// record. What else the thread knows it may have learned since. For the same reason write_order() takes a lane before
+/// it says more.
 void take_lane(ThreadClock& mine) {
   for (std::uint32_t lane = 0; lane + 1 < lanes_in_use(); ++lane) {
     std::uint64_t last = g_free[lane].load();
-    if (last == 0 || last > mine.lanes[lane] || !g_free[lane].compare_exchange_strong(last, 0)) continue;
+    if (last == 0 || last > mine.written[lane] || !g_free[lane].compare_exchange_strong(last, 0)) continue;
     mine.lane = lane;
     return;
   }
@@ -164,19 +169,26 @@ bool note_own(Context context) {
   ThreadClock* mine = t_order.clock ? t_order.clock : make_clock(context);
   if (!mine) return false;
   if (mine->lane == kOrderLanes) take_lane(*mine);
-  mine->lanes[mine->lane] = entry_of(t_order.position, mine->shares ? kEverybody : thread_number());
-  mine->written[mine->lane] = mine->lanes[mine->lane];
+  std::uint64_t& own = mine->lanes[mine->lane];
+  if (mine->shares) {
+    // A later entry of another thread's may stand there. And where the own one stands, an earlier one of another
+    // thread's is no news, so the own one is news itself.
+    own = std::max(own, entry_of(t_order.position, kEverybody));
+    t_order.unwritten = true;
+  } else {
+    mine->written[mine->lane] = own = entry_of(t_order.position, thread_number());
+  }
   std::atomic<std::uint64_t>& latest = g_latest[mine->lane];
   std::uint64_t there = latest.load(std::memory_order_relaxed);
-  while (there < mine->lanes[mine->lane] && !latest.compare_exchange_weak(there, mine->lanes[mine->lane])) {
+  while (there < own && !latest.compare_exchange_weak(there, own)) {
   }
   t_order.own_position = t_order.position;
   t_order.stamp = 0;
   return true;
 }
 
-/// Names the content of the thread's clock. That is all that others can learn between two names: who knew all of it
-/// before, and has given the next name, knows all of it still.
+/// Names the content of the thread's clock. Under the new name others can learn what this thread knows, and nothing
+/// that it does not know. So if it knew all that was in any clock when the last name was given, it does now.
 std::uint64_t give_stamp() {
   const std::uint64_t before = g_stamps.fetch_add(1, std::memory_order_acq_rel);
   if (t_order.informed_at == before) t_order.informed_at = before + 1;
@@ -369,8 +381,10 @@ ThreadRoutine begin_thread(void* argument) {
 
 void write_order() {
   t_order.unwritten = false;
-  write_thread_name();
   ThreadClock* mine = t_order.clock;
+  // Before the records below: they count, too, where submissions do.
+  if (mine && mine->lane == kOrderLanes && t_order.position != 0) take_lane(*mine);
+  write_thread_name();
   std::uint64_t news[kOrderLanes];
   std::size_t count = 0;
   const std::uint32_t lanes = mine ? lanes_in_use() : 0;

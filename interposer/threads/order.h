@@ -18,10 +18,12 @@
 // use. No lock, no allocation, no system call: clocks only grow, entry by entry, so signal handlers and threads that are
 // stopped in the middle do no harm.
 //
-// LANES. A thread takes a lane of the clocks at its first record that counts (note_record()). The entry of a lane is a
-// position in the trace and the thread that made the record, so it says by itself what it means, and a lane may be taken
-// over by a thread that is after all that its former owner did. If there is none left, threads share the last one, whose
-// entries mean "after everybody".
+// LANES. A thread that has made a record that counts (note_record()) takes a lane of the clocks when it hands that on,
+// or before it writes news. The entry of a lane is a position in the trace and the thread that made the record, so it
+// says by itself what it means. Who is after an entry is after all earlier ones of the lane. So a lane may be taken
+// over by a thread that was after all that its former owner did, by what the trace says, when it made its own first
+// record. If there is none left, threads share the last one, whose entries mean "after everybody". Their order says
+// nothing, so a thread that has put in one is itself after everybody.
 //
 // WHAT IS LOST, towards silence: an object that ends without a function of libc (std::mutex) hands its clock to the next
 // one at its address, and keeps its place in the table. PyTorch has a mutex in each tensor and in each node of its graph,
@@ -159,8 +161,9 @@ inline bool acquire_matters(std::uint64_t object) {
   return there && !detail::holds(there->state.load(std::memory_order_relaxed) & detail::kStamps);
 }
 
-/// The thread is about to take the object and will release it before long: what release_matters() then reads comes from
-/// far away, and may come while the thread works.
+/// The thread is about to take the object, and most objects it releases before long: what release_matters() then reads
+/// comes from far away, and may come while the thread works. Of a semaphore it may come in vain, which costs little.
+/// Write locks and waits for conditions do without.
 inline void expect_release(std::uint64_t object) {
   if (t_order.clock) __builtin_prefetch(&detail::g_order_objects[detail::order_home(object)]);
 }
