@@ -230,6 +230,8 @@ class Cuda {
   /// Pointers that are copied to the device, or else what is written over them.
   void keep_pointers(Machine& machine, Word to, Word from, Word bytes);
   void forget_pointers(Word at, Word bytes);
+  /// In memory that the GPU reads; nullopt: it is not known.
+  std::optional<Word> pointer_at(Machine& machine, Word address) const;
   void library_work(Machine& machine, const llvm::Function& function, const Model& model, const Arguments& arguments);
   /// The declaration of a function of the module; nullptr: there is none.
   [[nodiscard]] const clang::FunctionDecl* declared(const llvm::Function& function) const;
@@ -281,6 +283,7 @@ class Cuda {
   bool for_device_ = false;                ///< what is given now is for a device
   std::map<Word, Word> blocks_;            ///< of memory, begin -> end
   std::map<Word, Word> pointers_;          ///< in memory of the device, which the host has copied there
+  std::set<Word> written_blocks_;          ///< by kernels, perhaps; of those that the host can read
   std::map<Word, Returned> lent_blocks_;   ///< of a caching allocator
   std::vector<Returned> returned_blocks_;  ///< and not yet handed out again
   std::vector<Held> held_;

@@ -110,6 +110,7 @@ bool Cuda::fills(const Parameter& pointer, Word address, const std::vector<Param
 void Cuda::forget_pointers(Word at, Word bytes) {
   const auto block = blocks_.upper_bound(at);
   Word end = at + bytes;
+  if (block != blocks_.begin() && !Memory::is_device(at)) written_blocks_.insert(std::prev(block)->first);
   if (block != blocks_.begin() && std::prev(block)->second > at) end = std::min(end, std::prev(block)->second);
   pointers_.erase(pointers_.lower_bound(at), pointers_.lower_bound(end));
 }
@@ -124,22 +125,26 @@ void Cuda::keep_pointers(Machine& machine, Word to, Word from, Word bytes) {
       pointers_[to + i] = value;
 }
 
+std::optional<Word> Cuda::pointer_at(Machine& machine, Word address) const {
+  const auto is_shared = [&](Word at) { return Memory::is_device(at) || machine.memory().is_pinned(at); };
+  if (const auto known = pointers_.find(address); known != pointers_.end()) return known->second;
+  const auto block = blocks_.upper_bound(address);
+  if (block == blocks_.begin() || written_blocks_.contains(std::prev(block)->first)) return std::nullopt;
+  if (!machine.memory().contains(address, sizeof(Word)) || !is_shared(load_word(address))) return std::nullopt;
+  return load_word(address);
+}
+
 void Cuda::add_exact(Machine& machine, const clang::FunctionDecl& kernel, const Shape& shape,
                      const std::vector<Parameter>& given, std::vector<ordering::KernelBytes>& bytes) const {
   KnownLaunch launch{.grid = shape.grid, .block = shape.block};
   for (const Parameter& parameter : given) launch.arguments.push_back(parameter.at);
   launch.load = [&](Word address, std::size_t size) -> std::optional<Word> {
-    const auto is_shared = [&](Word at) { return Memory::is_device(at) || machine.memory().is_pinned(at); };
     Word value = 0;
-    if (const auto known = pointers_.find(address); known != pointers_.end() && size == sizeof value) {
-      value = known->second;
-    } else if (size <= sizeof value && machine.memory().contains(address, size)) {
-      std::memcpy(&value, reinterpret_cast<const void*>(address), size);
-      // What the GPU computes is not known: but no pointers.
-      if (is_shared(address) && (size != sizeof value || !is_shared(value))) return std::nullopt;
-    } else {
-      return std::nullopt;
-    }
+    // What the GPU has computed is not known: but no pointers.
+    if (Memory::is_device(address) || machine.memory().is_pinned(address))
+      return size == sizeof value ? pointer_at(machine, address) : std::nullopt;
+    if (size > sizeof value || !machine.memory().contains(address, size)) return std::nullopt;
+    std::memcpy(&value, reinterpret_cast<const void*>(address), size);
     return value;
   };
   for (const ExactBytes& each : exact_bytes(kernel, launch)) {
@@ -420,6 +425,12 @@ void Cuda::library_work(Machine& machine, const llvm::Function& function, const 
     // Libraries begin at their pointers.
     if (mode != AccessMode::Unknown)
       bytes.push_back({.bytes = linear(address, 1), .mode = mode, .widened = false, .early = false});
+  }
+  for (const PointerTable& table : model.tables) {
+    const Word count = std::min<Word>(argument(table.count_argument) & 0xffffffffU, 64);
+    for (Word i = 0; i < count; ++i)
+      if (const auto known = pointer_at(machine, argument(table.argument) + i * sizeof(Word)))
+        bytes.push_back({.bytes = linear(*known, 1), .mode = mode_of(table.mode), .widened = false, .early = false});
   }
   if (model.handle_argument >= 0 && (model.uses_work_area || work_areas_.contains(argument(model.handle_argument))))
     bytes.push_back({.bytes = linear(work_area(machine, argument(model.handle_argument)), 1),

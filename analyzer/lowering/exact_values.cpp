@@ -202,7 +202,9 @@ MaybeLinear ExactWalk::place(const clang::Expr* expression) {
     return unary->getOpcode() == clang::UO_Deref ? value(unary->getSubExpr()) : std::nullopt;
   if (const auto* cast = dyn_cast<clang::CastExpr>(expression))
     return cast->getCastKind() == clang::CK_NoOp ? place(cast->getSubExpr()) : std::nullopt;
-  return std::nullopt;
+  const auto* call = dyn_cast<clang::CallExpr>(expression);
+  const auto result = call == nullptr ? results_.end() : results_.find(call);
+  return result == results_.end() ? std::nullopt : result->second;
 }
 
 MaybeLinear ExactWalk::load(const clang::Expr* glvalue) {

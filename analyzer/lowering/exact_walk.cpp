@@ -163,8 +163,10 @@ void ExactWalk::walk(const clang::Stmt* statement) {
                  statement)) {
     if (contains<clang::ReturnStmt, clang::GotoStmt>(statement)) alive_ = false;
   } else if (const auto* result = dyn_cast<clang::ReturnStmt>(statement)) {
-    walk(result->getRetValue());
-    if (result->getRetValue() != nullptr) returned_ = value(result->getRetValue());
+    if (const clang::Expr* what = result->getRetValue()) {
+      what->isGLValue() ? walk_place(what) : walk(what);
+      returned_ = what->isGLValue() ? place(what) : value(what);
+    }
     alive_ = false;
   } else if (isa<clang::BreakStmt, clang::ContinueStmt, clang::GotoStmt, clang::LabelStmt>(statement)) {
     alive_ = false;

@@ -140,6 +140,8 @@ Model model_of(std::string name, const Facts& facts) {
   const auto* const end =
       std::find_if(facts.roles.begin(), facts.roles.end(), [](const Role& r) { return r.argument == -1; });
   model.roles.assign(facts.roles.begin(), end);
+  for (const PointerTable& table : facts.tables)
+    if (table.argument >= 0) model.tables.push_back(table);
   model.member = facts.member;
   model.memory = facts.memory;
   model.stream_kind = facts.stream_kind;

@@ -46,6 +46,7 @@ struct Facts {
   int first_kernel_argument = -1;
   bool after_policy = false;
   std::array<Role, 5> roles{};  ///< up to the first without an argument
+  std::array<PointerTable, 3> tables{};  ///< likewise
   Member member = Member::None;
   std::optional<ordering::MemoryKind> memory{};
   std::optional<ordering::StreamKind> stream_kind{};

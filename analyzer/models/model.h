@@ -85,6 +85,13 @@ struct Role {
                          ///< beta) is no access: such are read during the call
 };
 
+/// An argument that points to pointers, in memory of the device: what is done to the memory behind each of them.
+struct PointerTable {
+  int argument = -1;
+  ir::Mode mode = ir::Mode::Unknown;
+  int count_argument = -1;
+};
+
 enum class Member : std::uint8_t {
   None,
   Make,  ///< constructor: allocates; roles say what it copies from
@@ -118,6 +125,7 @@ struct Model {
   bool after_policy = false;  ///< Thrust: if argument 0 is an execution policy (policy()), positions begin behind it
                               ///< and the stream is the policy's; else the default stream
   std::vector<Role> roles;    ///< of copies and fills too, from the effect's positions
+  std::vector<PointerTable> tables;  ///< LibraryWork: of which a run may know what they hold (interpreter/)
   Member member = Member::None;
   /// Container::Make, Effect allocations: kind made. TensorMake: the same where no device is named; absent: the device's.
   std::optional<ordering::MemoryKind> memory;

@@ -41,6 +41,13 @@ constexpr Role writes(int argument, int bytes = -1) {
 constexpr Role updates(int argument, int bytes = -1) {
   return {.argument = argument, .mode = ir::Mode::ReadWrite, .bytes_argument = bytes};
 }
+/// Of each pointer in a table.
+constexpr PointerTable reads_each(int argument, int count) {
+  return {.argument = argument, .mode = ir::Mode::Read, .count_argument = count};
+}
+constexpr PointerTable updates_each(int argument, int count) {
+  return {.argument = argument, .mode = ir::Mode::ReadWrite, .count_argument = count};
+}
 constexpr Role touches(int argument) { return {.argument = argument}; }
 /// Which memory is meant, without an access: KeepAlive, MayThrowAway.
 constexpr Role names(int argument) { return touches(argument); }
