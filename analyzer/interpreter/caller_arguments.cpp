@@ -136,7 +136,7 @@ std::string CallerArguments::number(llvm::StringRef called, int depth, Meaning o
     if (counts_objects(*parameter)) meaning = Meaning::HowMany;
   }
   // It may be a size, or say which one: so each of a call is another one, and small enough for a size.
-  if (!way_.alike && depth == 0 && !alone_ && meaning == Meaning::HowMuch &&
+  if (!way_.alike && depth == 0 && !alone_ && !fixed_ && meaning == Meaning::HowMuch &&
       meaning_of(called, Meaning::Which) == Meaning::Which) {
     const bool few = way_.own == Way::Size::Few;
     return std::to_string((few ? 3 : 64) - unnamed_++ % (few ? 3 : 48));

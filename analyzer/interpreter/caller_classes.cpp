@@ -205,19 +205,22 @@ std::string CallerArguments::tensors_for(QualType back) {
 
 /// A lambda, which writes what it is given pointers to.
 std::string CallerArguments::callback(const clang::FunctionProtoType& signature) {
-  // Who is given numbers and bytes knows of no stream but its own.
-  const bool told = std::ranges::any_of(signature.param_types(), [&](QualType parameter) {
-    QualType of = parameter.getNonReferenceType();
-    while (of->isPointerType()) of = of->getPointeeType();
-    return !of->isArithmeticType();
-  });
-  std::string list, body = std::string(kCalledBack) + (told ? "(1); " : "(0); ");
+  // Who is given memory to fill does so, where that is the host's, and knows of no stream but its own.
+  const auto is_filled = [](QualType type) {
+    return type->isPointerType() && type->getPointeeType()->isArithmeticType() &&
+           !type->getPointeeType().isConstQualified();
+  };
+  const bool fills = std::ranges::any_of(signature.param_types(), is_filled) &&
+                     std::ranges::all_of(signature.param_types(), [&](QualType parameter) {
+                       return parameter->isArithmeticType() || is_filled(parameter);
+                     });
+  std::string list, body = fills ? "" : std::string(kCalledBack) + "(1); ";
   for (const QualType parameter : signature.param_types()) {
     const std::string own = "p" + std::to_string(list.size());
     list += (list.empty() ? "" : ", ") + spelled(parameter) + " " + own;
-    const QualType pointee = parameter->isPointerType() ? parameter->getPointeeType() : QualType();
-    if (!pointee.isNull() && pointee->isArithmeticType() && !pointee.isConstQualified())
-      body += "*" + own + " = {}; ";
+    if (is_filled(parameter))
+      body += fills ? "if (" + std::string(kCalledBack) + "((unsigned long)" + own + ")) *" + own + " = {}; "
+                    : "*" + own + " = {}; ";
   }
   const QualType back = signature.getReturnType();
   if (const std::string made = tensors_for(back); !made.empty())

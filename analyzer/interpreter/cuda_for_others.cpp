@@ -94,9 +94,9 @@ Word Cuda::give_event(Machine& machine, const Arguments&) {
   return handle;
 }
 
-/// It may have waited for the streams that it knows of.
+/// It may have waited for the streams that it knows of. 1: it is given host memory, to fill.
 Word Cuda::call_back(Machine& machine, const Arguments& arguments) {
-  if (arguments.word(0) != 0) {
+  if (arguments.word(0) == 1 || Memory::is_device(arguments.word(0))) {
     may_wait(machine);
     return 0;
   }
@@ -105,7 +105,7 @@ Word Cuda::call_back(Machine& machine, const Arguments& arguments) {
     model_.sync_stream(now(machine, "a callback"), stream(handle));
     finish();
   }
-  return 0;
+  return 1;
 }
 
 bool Cuda::give(Machine& machine, std::string_view name, const Arguments& arguments, Byte* result) {
