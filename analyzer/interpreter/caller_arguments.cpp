@@ -159,7 +159,9 @@ std::string CallerArguments::number(llvm::StringRef called, int depth, Meaning o
   // Two lists have nothing in common.
   const std::string shift = lists_ > 1 ? " + " + std::to_string(lists_ - 1) + " * " + elements() : "";
   if (meaning == Meaning::Counter && element_.empty()) return std::to_string(calls_);
-  const std::string which = element_.empty() ? std::to_string(which_++) : shift.empty() ? element_ : "(" + element_ + shift + ")";
+  const std::string which = element_.empty() ? std::to_string(which_++)
+                            : shift.empty()  ? element_
+                                             : "(" + element_ + shift + ")";
   if (meaning == Meaning::Device) return which + kDevice;
   // Those of the next call are others.
   if (meaning == Meaning::Key) return "(" + which + " + " + std::to_string(calls_) + " * " + elements() + ")";
@@ -276,10 +278,10 @@ void CallerArguments::fill(const std::string& name, const clang::CXXRecordDecl& 
   const auto is_number = [](QualType type) {
     return type->isIntegerType() && !type->isBooleanType() && !type->isEnumeralType();
   };
-  const bool elsewhere =
-      !way_.alike && !element_.empty() && file_.chooses_device && std::ranges::any_of(record.fields(), [&](const clang::FieldDecl* field) {
-        return is_number(field->getType()) && meaning_of(field->getName()) == Meaning::Device;
-      });
+  const bool elsewhere = !way_.alike && !element_.empty() && file_.chooses_device &&
+                         std::ranges::any_of(record.fields(), [&](const clang::FieldDecl* field) {
+                           return is_number(field->getType()) && meaning_of(field->getName()) == Meaning::Device;
+                         });
   if (elsewhere) line(std::string(kOnDevice) + "(" + element_ + kDevice + ");");
   for (const clang::FieldDecl* field : record.fields()) {
     if (field->getAccess() != clang::AS_public && field->getAccess() != clang::AS_none) continue;

@@ -108,9 +108,9 @@ class CallerArguments {
   int collection_ = 0;   ///< the one whose elements are made
   int user_ = 0;
   int which_ = 0;
-  int lists_ = 0;    ///< of numbers, in this call
-  int unnamed_ = 0;  ///< numbers that their names say nothing of, likewise
-  int calls_ = 0;  ///< for which arguments were made
+  int lists_ = 0;                                               ///< of numbers, in this call
+  int unnamed_ = 0;                                             ///< numbers that their names say nothing of, likewise
+  int calls_ = 0;                                               ///< for which arguments were made
   std::string element_;                                         ///< in a loop that makes elements: its counter
   std::map<const clang::CXXRecordDecl*, std::string> objects_;  ///< of the program's classes, in this call
   bool again_ = false;

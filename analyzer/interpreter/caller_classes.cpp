@@ -226,7 +226,10 @@ std::string CallerArguments::callback(const clang::FunctionProtoType& signature)
   if (const std::string made = tensors_for(back); !made.empty())
     return "[](" + list + ") -> " + spelled(back) + " { " + made + " }";
   return "[](" + list + ") -> " + spelled(back) + " { " + body + "return " +
-         (back->isVoidType() ? "" : back->isScalarType() ? "{}" : spelled(back) + "()") + "; }";
+         (back->isVoidType()     ? ""
+          : back->isScalarType() ? "{}"
+                                 : spelled(back) + "()") +
+         "; }";
 }
 
 namespace {

@@ -40,10 +40,10 @@ Meaning meaning_of(llvm::StringRef name, Meaning otherwise) {
                                                             "from",   "row",   "col",   "origin"};
   static constexpr std::array<llvm::StringRef, 3> kDevice = {"device", "dev", "gpu"};
   static constexpr std::array<llvm::StringRef, 41> kWhich = {
-      "idx",    "index", "slot",   "rank", "layer",    "lane",     "which", "i",     "j",      "k",      "stage",
-      "head",   "flag",  "id",     "to",   "src",      "dst",      "page",  "block", "peer",   "worker", "victim",
-      "root",   "bank",  "buf",    "tile", "chunk",    "part",     "turn",  "phase", "parity", "tail",   "target",
-      "bin",    "node",  "item",   "batch", "incoming", "outgoing", "cur",   "next"};
+      "idx",  "index", "slot", "rank",  "layer",    "lane",     "which", "i",     "j",      "k",      "stage",
+      "head", "flag",  "id",   "to",    "src",      "dst",      "page",  "block", "peer",   "worker", "victim",
+      "root", "bank",  "buf",  "tile",  "chunk",    "part",     "turn",  "phase", "parity", "tail",   "target",
+      "bin",  "node",  "item", "batch", "incoming", "outgoing", "cur",   "next"};
   static constexpr std::array<llvm::StringRef, 9> kCounter = {"frame", "step",  "iter",  "iteration", "tick",
                                                               "seq",   "epoch", "round", "f"};
   static constexpr std::array<llvm::StringRef, 3> kKey = {"key", "hash", "uuid"};
@@ -86,8 +86,8 @@ class UsesOfParameter : public clang::RecursiveASTVisitor<UsesOfParameter> {
   }
   bool VisitBinaryOperator(clang::BinaryOperator* compared) {
     if (!compared->isEqualityOp() || compared->isValueDependent()) return true;
-    for (const auto& [one, other] : {std::pair(compared->getLHS(), compared->getRHS()),
-                                     std::pair(compared->getRHS(), compared->getLHS())}) {
+    for (const auto& [one, other] :
+         {std::pair(compared->getLHS(), compared->getRHS()), std::pair(compared->getRHS(), compared->getLHS())}) {
       clang::Expr::EvalResult value;
       if (number || !is_length(*one) || !other->EvaluateAsInt(value, context_)) continue;
       constexpr std::uint64_t kLeast = 2, kMost = 1 << 16;

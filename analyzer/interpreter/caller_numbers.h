@@ -18,12 +18,12 @@ namespace streamsan::analyzer {
 enum class Meaning : std::uint8_t {
   HowMuch,
   HowMany,  ///< slots, buffers, streams: of them few are enough to come round
-  Which,   ///< of several: an index
-  Counter, ///< of calls or rounds: that of the next call is greater
-  Key,     ///< which of several, and nobody knows before how many there will be
-  Device,  ///< the number of one
-  Where,   ///< an offset in elements
-  Pitch,   ///< from one row to the next
+  Which,    ///< of several: an index
+  Counter,  ///< of calls or rounds: that of the next call is greater
+  Key,      ///< which of several, and nobody knows before how many there will be
+  Device,   ///< the number of one
+  Where,    ///< an offset in elements
+  Pitch,    ///< from one row to the next
 };
 
 /// `otherwise`: where the name does not say.

@@ -23,8 +23,8 @@ constexpr int kRounds = 5;  ///< rings of up to four slots come round
 bool is_method(const clang::CXXMethodDecl& method) {
   return method.getAccess() == clang::AS_public && !method.isStatic() && !method.isDeleted() && !method.isImplicit() &&
          !llvm::isa<clang::CXXConstructorDecl, clang::CXXDestructorDecl, clang::CXXConversionDecl>(method) &&
-         (!method.isOverloadedOperator() || method.getOverloadedOperator() == clang::OO_Call) && method.isDefined() && !method.isConsteval() &&
-         method.getRefQualifier() != clang::RQ_RValue;
+         (!method.isOverloadedOperator() || method.getOverloadedOperator() == clang::OO_Call) && method.isDefined() &&
+         !method.isConsteval() && method.getRefQualifier() != clang::RQ_RValue;
 }
 
 std::string qualified(const clang::FunctionDecl& function) {

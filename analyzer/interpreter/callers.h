@@ -49,7 +49,8 @@ inline constexpr const char* kGivenStream = "streamsan_given_stream";  ///< void
 inline constexpr const char* kGivenStreamOf =
     "streamsan_given_stream_of";  ///< void*(unsigned long array, unsigned long index): of streams that are different ones
 inline constexpr const char* kGivenEvent = "streamsan_given_event";  ///< void*()
-inline constexpr const char* kCalledBack = "streamsan_called_back";  ///< void*(unsigned long address): a callback fills it, or it is 1: what it does is not known
+inline constexpr const char* kCalledBack =
+    "streamsan_called_back";  ///< void*(unsigned long address): a callback fills it, or it is 1: what it does is not known
 inline constexpr const char* kOnDevice =
     "streamsan_on_device";  ///< void*(unsigned long): for which what comes next is given; ~0UL: for any
 inline constexpr const char* kThrew = "streamsan_threw";  ///< void*(): the call of the same line has thrown

@@ -152,8 +152,8 @@ void Cuda::add_exact(Machine& machine, const clang::FunctionDecl& kernel, const 
     auto block = blocks_.upper_bound(base);
     if (block == blocks_.begin()) continue;
     --block;
-    const Word end = base + (each.bytes.rows - 1) * each.bytes.pitch + (each.bytes.slices - 1) * each.bytes.slice_pitch +
-                     each.bytes.width;
+    const Word end = base + (each.bytes.rows - 1) * each.bytes.pitch +
+                     (each.bytes.slices - 1) * each.bytes.slice_pitch + each.bytes.width;
     // Offsets that a made-up caller gives mean nothing.
     if (base >= block->second || end > block->second || (made_up_ && base != block->first)) continue;
     bytes.push_back({.bytes = each.bytes, .mode = mode_of(each.mode), .widened = false, .early = false});
@@ -314,9 +314,8 @@ void Cuda::launch_configured(Machine& machine, const Arguments& arguments) {
     }
   }
   if (const llvm::Function* stub = machine.image().function_at(arguments.word(1)))
-    launch_kernel(machine, *stub,
-                  {.grid = dim3_of(word(0), word(8, 4)), .block = dim3_of(word(12), word(20, 4))}, arguments.word(2),
-                  word(32), overlaps);
+    launch_kernel(machine, *stub, {.grid = dim3_of(word(0), word(8, 4)), .block = dim3_of(word(12), word(20, 4))},
+                  arguments.word(2), word(32), overlaps);
 }
 
 /// (function, grid x, y, z, block x, y, z, shared memory, stream, parameters, extra)
@@ -336,10 +335,9 @@ void Cuda::launch_function(Machine& machine, const Arguments& arguments) {
       pointers.push_back(
           {.address = value, .mode = ordering::AccessMode::Unknown, .early = false, .reach = 0, .parted = false});
   }
-  const ordering::LaunchShape shape{
-      .function = number_of("function " + std::to_string(arguments.word(0))),
-      .threads = launched.threads(),
-      .arguments_hash = 0};
+  const ordering::LaunchShape shape{.function = number_of("function " + std::to_string(arguments.word(0))),
+                                    .threads = launched.threads(),
+                                    .arguments_hash = 0};
   submit(stream, now(machine, "a kernel"), shape, std::move(pointers), {});
 }
 

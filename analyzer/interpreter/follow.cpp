@@ -149,8 +149,8 @@ class Judgement {
   /// Before the access, the later call waits for an event that the earlier one recorded: who calls them need not.
   [[nodiscard]] bool guards(std::size_t earlier, const ordering::Access& access, std::size_t later) const {
     return std::ranges::any_of(cuda_.orders(), [&](const EventOrder& order) {
-      const bool before = order.to ? access.on_stream && *order.to == access.stream
-                                   : access.source == ordering::AccessSource::Host;
+      const bool before =
+          order.to ? access.on_stream && *order.to == access.stream : access.source == ordering::AccessSource::Host;
       return before && line(order.recorded) == earlier && line(order.waited) == later;
     });
   }

@@ -333,7 +333,8 @@ const std::unordered_map<std::string_view, Library::Function>& Library::function
       {"_ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_untilEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_"
        "ILl1ELl1000000000EEEE",
        &L::wait_for_word},
-      {"_ZNSt28__atomic_futex_unsigned_base26_M_futex_wait_until_steadyEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_"
+      {"_ZNSt28__atomic_futex_unsigned_base26_M_futex_wait_until_"
+       "steadyEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_"
        "IlS3_ILl1ELl1000000000EEEE",
        &L::wait_for_word},
       {"syscall", &L::yield},

@@ -33,8 +33,10 @@ Json to_json(const HandleField& field) {
   if (field.timing) {
     json["timing"] = *field.timing;
   }
-  for (const auto& [name, value] :
-       {std::pair("perhaps_null", field.perhaps_null), {"passed_on", field.passed_on}, {"copied", field.copied}, {"unset", field.unset}}) {
+  for (const auto& [name, value] : {std::pair("perhaps_null", field.perhaps_null),
+                                    {"passed_on", field.passed_on},
+                                    {"copied", field.copied},
+                                    {"unset", field.unset}}) {
     if (value) {
       json[name] = true;
     }

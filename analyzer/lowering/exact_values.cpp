@@ -55,8 +55,7 @@ MaybeLinear ExactWalk::component(const clang::Expr* expression) {
     object = member->getBase();
     which = member->getMemberDecl()->getNameAsString();
   }
-  const auto* base =
-      object == nullptr ? nullptr : dyn_cast<clang::DeclRefExpr>(object->IgnoreParenImpCasts());
+  const auto* base = object == nullptr ? nullptr : dyn_cast<clang::DeclRefExpr>(object->IgnoreParenImpCasts());
   if (base == nullptr || base->getDecl()->getIdentifier() == nullptr || which.size() != 1 || which[0] < 'x' ||
       which[0] > 'z')
     return std::nullopt;

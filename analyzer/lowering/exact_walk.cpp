@@ -286,8 +286,8 @@ void ExactWalk::walk_for(const clang::ForStmt& loop) {
   const bool ends_early = contains<clang::ReturnStmt, clang::BreakStmt, clang::GotoStmt>(loop.getBody());
   const bool returns = contains<clang::ReturnStmt, clang::GotoStmt>(loop.getBody());
   const clang::VarDecl* counter = counter_of(loop);
-  const auto* condition =
-      clang::dyn_cast_or_null<clang::BinaryOperator>(loop.getCond() == nullptr ? nullptr : loop.getCond()->IgnoreParens());
+  const auto* condition = clang::dyn_cast_or_null<clang::BinaryOperator>(
+      loop.getCond() == nullptr ? nullptr : loop.getCond()->IgnoreParens());
   const auto leave = [&] {
     if (returns) alive_ = false;
   };

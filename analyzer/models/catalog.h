@@ -45,7 +45,7 @@ struct Facts {
   int null_argument = -1;
   int first_kernel_argument = -1;
   bool after_policy = false;
-  std::array<Role, 5> roles{};  ///< up to the first without an argument
+  std::array<Role, 5> roles{};           ///< up to the first without an argument
   std::array<PointerTable, 3> tables{};  ///< likewise
   Member member = Member::None;
   std::optional<ordering::MemoryKind> memory{};

@@ -30,7 +30,8 @@ std::string exact(const std::string& body) {
   const std::uint64_t pointer = kMemory;
   const std::int32_t w = 10, h = 3;
   KnownLaunch launch{.grid = {2, 1, 1}, .block = {8, 4, 1}};
-  for (const void* argument : {static_cast<const void*>(&pointer), static_cast<const void*>(&w), static_cast<const void*>(&h)})
+  for (const void* argument :
+       {static_cast<const void*>(&pointer), static_cast<const void*>(&w), static_cast<const void*>(&h)})
     launch.arguments.push_back(reinterpret_cast<std::uint64_t>(argument));
   launch.load = [&](std::uint64_t address, std::size_t size) -> std::optional<std::uint64_t> {
     std::uint64_t value = 0;
