@@ -51,6 +51,7 @@ READERS = {
     "analyzer/models/": "model files, and names of C++ types and functions",
     "analyzer/lowering/census.cpp": "names of the standard library's functions",
     "analyzer/lowering/device_calls.cpp": "names of functions for devices",
+    "analyzer/lowering/exact_values.cpp": "names of the variables and functions of CUDA for devices",
     "analyzer/lowering/device_grid_wait.cpp": "words of C++, of inline assembly",
     "analyzer/lowering/field_ownership.cpp": "names of C++ types",
     "analyzer/lowering/field_uses.cpp": "names of the standard library's functions and containers' members",
