@@ -437,7 +437,6 @@ Outcome Cuda::called(Machine& machine, const llvm::Function& function, const std
     return Outcome::Done;
   }
   if (give(machine, name, arguments, result)) return Outcome::Done;
-  if (name.starts_with("cuCtx")) lose_device(machine);  // contexts are not followed
   if (launch(machine, name, arguments) || kernel_handles_.call(machine, name, arguments)) {
     machine.event();
     return Outcome::Done;
@@ -460,6 +459,7 @@ Outcome Cuda::called(Machine& machine, const llvm::Function& function, const std
     case ActionKind::Effect:
       return effect(machine, *model, arguments);
     case ActionKind::SetDevice:
+      lose_device(machine);  // contexts of the driver are not followed
       if (model->value_argument < 0) return Outcome::Unknown;
       device_ = devices_[machine.thread().number] = arguments.word32(static_cast<std::size_t>(model->value_argument));
       without_device_.erase(machine.thread().number);

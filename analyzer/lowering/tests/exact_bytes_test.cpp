@@ -35,7 +35,7 @@ std::string exact(const std::string& body) {
     launch.arguments.push_back(reinterpret_cast<std::uint64_t>(argument));
   launch.load = [&](std::uint64_t address, std::size_t size) -> std::optional<std::uint64_t> {
     std::uint64_t value = 0;
-    if (address >= kMemory) {  // a table of pointers, each to a block of 1000 bytes
+    if (address >= kMemory && address < 2 * kMemory) {  // a table of pointers, each to a block of 1000 bytes
       if (size != sizeof value) return std::nullopt;
       return kMemory + (address - kMemory) / 8 * 1000 + 1000;
     }
