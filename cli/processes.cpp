@@ -59,17 +59,22 @@ std::string program_of(pid_t pid) {
   return name;
 }
 
+/// Was a process to load the recorder? nullopt: its environment cannot be read.
+std::optional<bool> preloads(pid_t pid, const std::string& recorder) {
+  std::ifstream environment(file_of(pid, "environ"), std::ios::binary);
+  if (!environment) return std::nullopt;
+  for (std::string entry; std::getline(environment, entry, '\0');)
+    if (entry.starts_with("LD_PRELOAD=") && entry.find(recorder) != std::string::npos) return true;
+  return false;
+}
+
 /// Why the recorder is not in a process.
 std::string reason(pid_t pid, const std::string& recorder) {
   const std::string file = file_of(pid, "exe");
   if (std::string why = preload_obstacle(file); !why.empty()) return why;
-  std::ifstream environment(file_of(pid, "environ"), std::ios::binary);
-  if (!environment) return "it runs with the rights of another user";
-  bool preloads = false;
-  for (std::string entry; std::getline(environment, entry, '\0');) {
-    if (entry.starts_with("LD_PRELOAD=") && entry.find(recorder) != std::string::npos) preloads = true;
-  }
-  return preloads ? "the loader did not load it" : "LD_PRELOAD was taken out of its environment";
+  const std::optional<bool> wanted = preloads(pid, recorder);
+  if (!wanted) return "it runs with the rights of another user";
+  return *wanted ? "the loader did not load it" : "LD_PRELOAD was taken out of its environment";
 }
 
 }  // namespace
@@ -143,7 +148,7 @@ Processes::State Processes::examine(pid_t pid) {
   // The list was read while the loader went on.
   now = libraries_of(pid, recorder_);
   if (!now || now->recorder) return State::Unknown;
-  unrecorded_.push_back({pid, program_of(pid), reason(pid, recorder_)});
+  unrecorded_.push_back({pid, program_of(pid), reason(pid, recorder_), false});
   return State::Reported;
 }
 
@@ -190,8 +195,9 @@ std::vector<SeenProcess> Processes::take_unrecorded() { return std::exchange(unr
 std::vector<SeenProcess> Processes::left_behind() const {
   std::vector<SeenProcess> out;
   for (const auto& [identity, state] : seen_) {
-    if (state == State::Recorded && identity.pid != program_)
-      out.push_back({identity.pid, program_of(identity.pid), {}});
+    if (identity.pid == program_ || state == State::Reported) continue;
+    if (state == State::Recorded || preloads(identity.pid, recorder_).value_or(false))
+      out.push_back({identity.pid, program_of(identity.pid), {}, state == State::Recorded});
   }
   return out;
 }

@@ -24,8 +24,9 @@ namespace streamsan::cli {
 
 struct SeenProcess {
   pid_t pid = 0;
-  std::string program;  ///< path of its file
-  std::string why;      ///< of one that is not recorded: a clause that says why
+  std::string program;    ///< path of its file
+  std::string why;        ///< of one that is not recorded: a clause that says why
+  bool recorded = false;  ///< has the recorder loaded. Not yet in the first moment of another program (exec)
 };
 
 class Processes {
@@ -42,7 +43,7 @@ class Processes {
 
   /// Those found to have loaded the CUDA driver without the recorder, since this was called last.
   std::vector<SeenProcess> take_unrecorded();
-  /// Those that have the recorder and run, as of the last look; not the program itself.
+  /// Those that run, as of the last look, and have the recorder or were told to load it; not the program itself.
   [[nodiscard]] std::vector<SeenProcess> left_behind() const;
 
  private:

@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -39,6 +40,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kScanEvery{10};
 constexpr milliseconds kGraceForStragglers{1000};
+constexpr milliseconds kGraceForLoading{100};
 constexpr milliseconds kGraceAfterHalt{2000};
 
 /// The traces of one run: found, judged, added to the session.
@@ -184,14 +186,19 @@ void watch(Child& child, Traces& traces, Processes& processes, Session& session)
   }
 }
 
-/// Waits for what the program has left behind, and for the judges. A daemon may not have come to CUDA yet.
+/// Waits for what the program has left behind, and for the judges. A daemon may not have come to CUDA yet, nor, when it
+/// has just become another program, to loading the recorder.
 void settle(Traces& traces, Processes& processes, Session& session) {
   Child::take_signals_ourselves();
   traces.scan();
   processes.look();
   auto start = std::chrono::steady_clock::now();
   bool said = false;
-  while (!traces.all_done() || !processes.left_behind().empty()) {
+  const auto is_awaited = [&](const SeenProcess& process) {
+    return process.recorded || traces.has_trace_of(process.pid) ||
+           std::chrono::steady_clock::now() - start < kGraceForLoading;
+  };
+  while (!traces.all_done() || std::ranges::any_of(processes.left_behind(), is_awaited)) {
     std::this_thread::sleep_for(milliseconds{1});
     traces.scan();
     processes.look_if_due();
@@ -218,7 +225,7 @@ void tell_left_behind(const Traces& traces, const Processes& processes, Session&
     if (traces.has_trace_of(process.pid)) {
       session.unobserved(name +
                          " still runs, one second after the program's end: what it does from here on is not checked");
-    } else if (!session.has_operations()) {
+    } else if (process.recorded && !session.has_operations()) {
       session.unobserved(name + " still runs, one second after the program's end, and has not used CUDA so far");
     }
   }
