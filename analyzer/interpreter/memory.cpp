@@ -9,7 +9,8 @@ namespace streamsan::analyzer::interpreter {
 
 Memory::Memory() {
   size_ = kStack * kMostThreads + kHeap + kPinned;
-  void* const got = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const got = ::mmap(reinterpret_cast<void*>(kHost), size_, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (got == MAP_FAILED) {
     size_ = 0;
     return;

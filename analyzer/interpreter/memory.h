@@ -26,7 +26,12 @@ class Memory {
   static constexpr std::size_t kMostSize = std::size_t{1} << 38U;
   /// Of what a program fills or copies in one call, so much is; the rest of it keeps its zeros, and costs nothing.
   static constexpr std::size_t kMostAtOnce = std::size_t{64} << 20U;
-  static constexpr Word kDevice = Word{0x7e} << 40U;
+  /// Far from where a system places programs, libraries and mappings, the sanitizers' shadows among them: no address of
+  /// the host may look like one of the device.
+  static constexpr Word kDevice = Word{0x20} << 40U;
+  static constexpr std::size_t kDeviceSize = std::size_t{1} << 40U;
+  /// Where the range of the host is asked for, so that runs do not differ. Taken already: the system chooses another.
+  static constexpr Word kHost = Word{0x30} << 40U;
 
   Memory();
   ~Memory();
@@ -40,7 +45,7 @@ class Memory {
     return offset < size_ && size <= size_ - offset;
   }
   [[nodiscard]] bool is_pinned(Word address) const { return address - reinterpret_cast<Word>(pinned_) < kPinned; }
-  static bool is_device(Word address) { return address - kDevice < (Word{1} << 40U); }
+  static bool is_device(Word address) { return address - kDevice < kDeviceSize; }
 
   Byte* stack(std::size_t thread) { return begin_ + thread * kStack; }
   /// nullptr: there is no more.

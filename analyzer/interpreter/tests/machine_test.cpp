@@ -2,11 +2,13 @@
 //
 // The machine runs C++ as a processor would: each program says by its exit code whether it was right.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <string>
 
 #include "analyzer/interpreter/library.h"
 #include "analyzer/interpreter/machine.h"
+#include "analyzer/interpreter/memory.h"
 #include "analyzer/interpreter/module.h"
 #include "analyzer/lowering/tests/parse.h"
 #include "llvm/IR/Function.h"
@@ -200,7 +202,7 @@ TEST(Machine, EndsWhereItMust) {
   EXPECT_NE(run("int main() { int* p = nullptr; return *p; }").stopped.find("a read outside of all memory"),
             std::string::npos);
   EXPECT_NE(
-      run("int main() { *reinterpret_cast<long*>(0x7e0000100000) = 1; }").stopped.find("writes memory of the device"),
+      run("int main() { *reinterpret_cast<long*>(0x200000100000) = 1; }").stopped.find("writes memory of the device"),
       std::string::npos);
   EXPECT_NE(run("int main(int n, char**) { return 1 / (n - 1); }").stopped.find("division by zero"), std::string::npos);
   EXPECT_NE(run("int f(int n) { return f(n + 1) + 1; } int main() { return f(0); }").stopped.find("too deep"),
@@ -213,6 +215,22 @@ TEST(Machine, EndsWhereItMust) {
                 "m.lock(); }); t.join(); }")
                 .stopped.find("all threads wait"),
             std::string::npos);
+}
+
+/// Where the system places mappings, and where a second machine's memory lies, which does not get the usual place.
+TEST(MachineMemory, NoAddressOfTheHostIsOneOfTheDevice) {
+  Memory first, second;
+  for (Memory* memory : {&first, &second}) {
+    ASSERT_TRUE(memory->usable());
+    EXPECT_TRUE(Memory::is_device(memory->device(1)));
+    for (const Byte* host : {memory->stack(0), memory->heap(1), memory->pinned(1)})
+      EXPECT_FALSE(Memory::is_device(reinterpret_cast<Word>(host)));
+  }
+  void* const large = mmap(nullptr, Memory::kDeviceSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (large == MAP_FAILED) GTEST_SKIP() << "address space is limited";
+  for (std::size_t part = 0; part < 1024; ++part)
+    EXPECT_FALSE(Memory::is_device(reinterpret_cast<Word>(large) + part * (Memory::kDeviceSize / 1024)));
+  munmap(large, Memory::kDeviceSize);
 }
 
 /// What only computes is cut short, and the rest follows.
