@@ -36,6 +36,7 @@ struct KnownOfFile {
   std::set<const clang::FunctionDecl*> calls;        ///< functions that it calls, canonical
   std::vector<const clang::CXXRecordDecl*> classes;  ///< defined in it, and not abstract
   bool chooses_device = false;                       ///< it says which of several GPUs is used
+  bool keeps_state = false;                          ///< in variables that outlive its functions' calls
 };
 
 bool is_public_constructor(const clang::CXXConstructorDecl& constructor);

@@ -141,7 +141,16 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
   }
   /// std::make_unique<Class>(), std::vector<Class>: it is made in there.
   bool VisitFieldDecl(clang::FieldDecl* field) { return contains(field->getType()); }
-  bool VisitVarDecl(clang::VarDecl* variable) { return contains(variable->getType()); }
+  bool VisitVarDecl(clang::VarDecl* variable) {
+    const QualType type = variable->getType();
+    const clang::CXXRecordDecl* record = type->getBaseElementTypeUnsafe()->getAsCXXRecordDecl();
+    if (variable->hasGlobalStorage() && !variable->isConstexpr() && !type.isConstQualified() &&
+        !variable->hasAttr<clang::CUDAConstantAttr>() && !variable->hasAttr<clang::CUDASharedAttr>() &&
+        (type->isPointerType() ? !type->getPointeeType().isConstQualified()
+                               : record != nullptr && record->hasDefinition() && !record->hasTrivialDestructor()))
+      known.keeps_state = true;
+    return contains(type);
+  }
 
   /// Does it call its methods, or make objects of it, for all who do so?
   [[nodiscard]] bool uses(const clang::CXXRecordDecl& record) const {

@@ -46,31 +46,12 @@ ordering::Call Cuda::now(Machine& machine, std::string name) {
   return {thread_, site};
 }
 
-std::string Cuda::kernel(ordering::SiteId site) const {
-  const auto found = launched_.find(site);
-  return found == launched_.end() ? std::string() : found->second;
-}
-
-std::optional<ordering::SiteId> Cuda::made(ordering::StreamId stream) const {
-  const auto found = stream_sites_.find(stream);
-  return found == stream_sites_.end() ? std::nullopt : std::optional(found->second);
-}
-std::optional<ordering::SiteId> Cuda::made(ordering::EventId event) const {
-  const auto found = event_sites_.find(event);
-  return found == event_sites_.end() ? std::nullopt : std::optional(found->second);
-}
-
-std::size_t Cuda::number(ordering::StreamId stream) const {
-  const auto own = made(stream);
-  std::size_t result = 1;
-  if (!own) return result;
-  for (const auto& [other, site] : stream_sites_)
-    if (other < stream && place(site).front() == place(*own).front()) ++result;
-  return result;
-}
-
 ordering::StreamId Cuda::stream(Word handle) {
-  if (handle == 2 || (handle == 0 && per_thread_)) return model_.per_thread_stream(context_of(device_), thread_);
+  if (handle == 2 || (handle == 0 && per_thread_)) {
+    const ordering::StreamId own = model_.per_thread_stream(context_of(device_), default_stream_of_);
+    if (default_stream_of_ != thread_) of_other_threads_.insert(own);
+    return own;
+  }
   if (const auto known = streams_.find(handle); known != streams_.end()) return known->second;
   return model_.legacy_stream(context_of(device_));
 }
@@ -102,8 +83,8 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
   const Word handle = argument(effect.stream);
   const ordering::Form form =
       effect.form == api::CallForm::Synchronous ? ordering::Form::Synchronous : ordering::Form::Asynchronous;
-  const auto handle_out = [&] {
-    const Word made = reinterpret_cast<Word>(machine.memory().heap(64));
+  const auto handle_out = [&](const Ended* ended = nullptr) {
+    const Word made = ended != nullptr ? ended->handle : reinterpret_cast<Word>(machine.memory().heap(64));
     machine.store(argument(effect.object), made);
     return made;
   };
@@ -113,7 +94,13 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
           model.stream_kind ? *model.stream_kind == ordering::StreamKind::NonBlocking : (number(effect.flags) & 1) != 0;
       const ordering::StreamId made =
           model_.create_stream(context, apart ? ordering::StreamKind::NonBlocking : ordering::StreamKind::Blocking);
-      streams_[handle_out()] = made;
+      if (ended_streams_.empty()) {
+        streams_[handle_out()] = made;
+      } else {
+        streams_[handle_out(&ended_streams_.back())] = made;
+        had_handle_[made] = ended_streams_.back();
+        ended_streams_.pop_back();
+      }
       stream_sites_[made] = call.site;
       stream_devices_[made] = known_device(machine);
       return Outcome::Done;
@@ -121,6 +108,8 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
     case EffectKind::StreamDestroy:
       if (const auto known = streams_.find(argument(effect.object)); known != streams_.end()) {
         model_.destroy_stream(known->second);
+        ended_streams_.push_back({.handle = known->first, .stream = known->second, .site = call.site});
+        fronts_.erase(known->first);
         streams_.erase(known);
       }
       return Outcome::Done;
@@ -408,6 +397,7 @@ const Model* Cuda::spelled(const std::string& name, std::size_t arguments) const
 Outcome Cuda::call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result) {
   std::string name = function.getName().str();
   device_ = devices_[machine.thread().number];
+  default_stream_of_ = ordering::ThreadId{static_cast<std::uint32_t>(machine.thread().number + 1)};
   // Spelt so, 0 means the thread's own stream.
   const bool of_thread = name.ends_with("_ptsz") || name.ends_with("_ptds");
   if (of_thread) name.resize(name.size() - 5);

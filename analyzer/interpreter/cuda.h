@@ -112,6 +112,18 @@ class Cuda {
   /// The parameter or field, by its number, as which memory was given; nullopt: it was not given.
   [[nodiscard]] std::optional<Word> given_as(Word address) const;
   [[nodiscard]] bool is_given(ordering::StreamId stream) const { return given_number(stream).has_value(); }
+  struct Ended {
+    Word handle = 0;
+    ordering::StreamId stream{};
+    ordering::SiteId site{};  ///< where it was destroyed
+  };
+  /// The stream that had its handle before; nullptr: none.
+  [[nodiscard]] const Ended* had_handle(ordering::StreamId of) const {
+    const auto found = had_handle_.find(of);
+    return found == had_handle_.end() ? nullptr : &found->second;
+  }
+  /// Is it the per-thread default stream of a thread that the program has started?
+  [[nodiscard]] bool is_of_other_thread(ordering::StreamId stream) const { return of_other_threads_.contains(stream); }
   /// Both were given as elements of one array of streams: they are different ones.
   [[nodiscard]] bool are_several(ordering::StreamId a, ordering::StreamId b) const;
   [[nodiscard]] const std::vector<EventOrder>& orders() const { return orders_; }
@@ -262,6 +274,8 @@ class Cuda {
   std::map<Word, ordering::EventId> events_;
   std::map<ordering::StreamId, ordering::SiteId> stream_sites_;
   std::map<ordering::EventId, ordering::SiteId> event_sites_;
+  std::vector<Ended> ended_streams_;  ///< whose handles are free: as with the driver, the next stream gets the last one
+  std::map<ordering::StreamId, Ended> had_handle_;  ///< the stream that had this one's handle before
   std::map<Word, GridBehaviour> fronts_;  ///< of the last kernel in a stream
   std::map<Word, Word> handle_streams_;   ///< of a library's handle
   std::map<Word, Word> work_areas_;       ///< likewise
@@ -292,8 +306,11 @@ class Cuda {
   std::map<Word, Word> given_streams_;                          ///< handle, by number
   std::map<std::string, std::uint32_t> functions_;              ///< numbers
   std::map<const llvm::Function*, const Model*> taken_;
+  /// Threads of the program take turns, and the order of what they call is known: to the model they are one.
   ordering::ThreadId thread_{1};
-  bool per_thread_ = false;  ///< what 0 means as a stream
+  ordering::ThreadId default_stream_of_{1};  ///< the thread that calls: each has a per-thread default stream
+  std::set<ordering::StreamId> of_other_threads_;  ///< such streams of others than the first
+  bool per_thread_ = false;                  ///< what 0 means as a stream
   Touch last_touch_;
   ordering::Call touch_call_;
   std::map<std::size_t, Word> devices_;  ///< the current one of each thread

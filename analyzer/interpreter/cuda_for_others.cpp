@@ -8,7 +8,7 @@
 // or field (follow.cpp). The host's blocks are pinned: who copies asynchronously means that. Whether the caller's are is not
 // known, so what the host itself does with them is no conflict (follow.cpp).
 //
-// Devices of streams and events are known of those that the program makes, and of what a caller gives for a device.
+// REPORTS ask where a stream or an event was made. Devices of streams and events are known of those that the program makes, and of what a caller gives for a device.
 //
 // CACHING ALLOCATORS. A block that was given back does no harm before it is handed out again, and until then the stream that it
 // is for may wait for whoever uses it still. So the next allocation in that stream is taken to get it; and after each call that
@@ -29,6 +29,29 @@ constexpr unsigned kIndexBits = 16;
 constexpr Word kAnyDevice = ~Word{0};
 
 }  // namespace
+
+std::string Cuda::kernel(ordering::SiteId site) const {
+  const auto found = launched_.find(site);
+  return found == launched_.end() ? std::string() : found->second;
+}
+
+std::optional<ordering::SiteId> Cuda::made(ordering::StreamId stream) const {
+  const auto found = stream_sites_.find(stream);
+  return found == stream_sites_.end() ? std::nullopt : std::optional(found->second);
+}
+std::optional<ordering::SiteId> Cuda::made(ordering::EventId event) const {
+  const auto found = event_sites_.find(event);
+  return found == event_sites_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::size_t Cuda::number(ordering::StreamId stream) const {
+  const auto own = made(stream);
+  std::size_t result = 1;
+  if (!own) return result;
+  for (const auto& [other, site] : stream_sites_)
+    if (other < stream && place(site).front() == place(*own).front()) ++result;
+  return result;
+}
 
 Word Cuda::given_memory(Machine& machine, Word size, bool of_host, Word given_as) {
   const Word at = of_host ? reinterpret_cast<Word>(machine.memory().pinned(size)) : machine.memory().device(size);

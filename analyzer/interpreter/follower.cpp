@@ -225,7 +225,9 @@ std::string Follower::first_argument(const Where& where) const {
 Thing Follower::stream(ordering::StreamId stream) const {
   const ordering::StreamKind kind = cuda_.kind(stream);
   if (kind == ordering::StreamKind::Legacy || kind == ordering::StreamKind::PerThread) {
-    Thing thing = unnamed(UnnamedStream::Default);
+    const bool own = kind == ordering::StreamKind::PerThread;
+    Thing thing = unnamed(own ? UnnamedStream::PerThread : UnnamedStream::Default);
+    if (own && cuda_.is_of_other_thread(stream)) thing.name += " of another thread";
     thing.stream_kind = kind;
     return thing;
   }
@@ -354,6 +356,11 @@ void Follower::hazard(const ordering::Hazard& reported) {
   }
   if (made.later.where.site.line == 0 || made.earlier->where.site.line == 0) return;
   const bool both = found.earlier.on_stream && found.later.on_stream;
+  const Cuda::Ended* const ended = both ? cuda_.had_handle(found.later.stream) : nullptr;
+  if (ended != nullptr && ended->stream == found.earlier.stream)
+    made.evidence.push_back({"'" + made.earlier->stream.name + "' is destroyed here, and '" + made.later.stream.name +
+                                 "' gets its handle",
+                             where(ended->site)});
   add(std::move(made), {.earlier = found.earlier.site,
                         .later = found.later.site,
                         .of_array = both && cuda_.are_several(found.earlier.stream, found.later.stream)});
