@@ -140,10 +140,12 @@ void Cuda::add_exact(Machine& machine, const clang::FunctionDecl& kernel, const 
   for (const Parameter& parameter : given) launch.arguments.push_back(parameter.at);
   launch.load = [&](Word address, std::size_t size) -> std::optional<Word> {
     Word value = 0;
+    const bool is_argument = std::ranges::any_of(given, [&](const Parameter& each) {
+      return address - each.at < each.size && size <= each.size - (address - each.at);
+    });
     // What the GPU has computed is not known: but no pointers.
-    if (Memory::is_device(address) || machine.memory().is_pinned(address))
-      return size == sizeof value ? pointer_at(machine, address) : std::nullopt;
-    if (size > sizeof value || !machine.memory().contains(address, size)) return std::nullopt;
+    if (!is_argument) return size == sizeof value ? pointer_at(machine, address) : std::nullopt;
+    if (size > sizeof value) return std::nullopt;
     std::memcpy(&value, reinterpret_cast<const void*>(address), size);
     return value;
   };

@@ -93,7 +93,7 @@ MaybeLinear ExactWalk::value(const clang::Expr* expression) {
   if (const auto* choice = dyn_cast<clang::ConditionalOperator>(expression)) {
     const Space before = space_;
     const Held held = assume(choice->getCond(), true);
-    space_.back_to(before);
+    space_ = before;
     if (held == Held::Always) return value(choice->getTrueExpr());
     return held == Held::Never ? value(choice->getFalseExpr()) : std::nullopt;
   }
@@ -166,7 +166,7 @@ MaybeLinear ExactWalk::value_of_binary(const clang::Expr* expression) {
       return fitting(product(left, constant(std::int64_t{1} << right->constant)), type);
     case clang::BO_Div:
     case clang::BO_Rem:
-      if (!both || right->constant == 0) return std::nullopt;
+      if (!both || right->constant == 0 || right->constant == -1) return std::nullopt;
       return constant(binary->getOpcode() == clang::BO_Div ? left->constant / right->constant
                                                            : left->constant % right->constant);
     case clang::BO_Shr:
@@ -213,8 +213,8 @@ MaybeLinear ExactWalk::load(const clang::Expr* glvalue) {
   const clang::QualType type = glvalue->getType();
   if (!is_number(type)) return std::nullopt;
   if (const auto* made = dyn_cast<clang::MaterializeTemporaryExpr>(glvalue)) return value(made->getSubExpr());
+  if (is_changed(glvalue)) return std::nullopt;
   if (const auto* name = dyn_cast<clang::DeclRefExpr>(glvalue)) {
-    if (changed_.contains(name->getDecl())) return std::nullopt;
     if (const auto known = known_.find(name->getDecl()); known != known_.end() && known->second.value)
       return known->second.value;
   }
@@ -252,7 +252,7 @@ ExactWalk::Held ExactWalk::assume(const clang::Expr* condition, bool holds) {
     const Space before = space_;
     const Held first = assume(binary->getLHS(), holds);
     // Of a disjunction one side alone would have to decide.
-    if (!all) space_.back_to(before);
+    if (!all) space_ = before;
     if (first == (all ? Held::Never : Held::Always)) return first;
     const Held second = assume(binary->getRHS(), holds);
     if (second == (all ? Held::Never : Held::Always)) return second;
@@ -279,13 +279,14 @@ ExactWalk::Held ExactWalk::assume(const clang::Expr* condition, bool holds) {
 ExactWalk::Held ExactWalk::assume_comparison(const clang::Expr& left, const clang::Expr& right, int op, bool holds) {
   const MaybeLinear a = value(&left), b = value(&right);
   if (!a || !b) return Held::Unknown;
-  if (op == clang::BO_EQ || op == clang::BO_NE)
-    return space_.assume(space_.folded(*sum(a, b, -1)), Space::Sign::Equal, holds == (op == clang::BO_EQ));
+  const bool equality = op == clang::BO_EQ || op == clang::BO_NE;
   const bool swapped = op == clang::BO_GT || op == clang::BO_GE;
-  if (!swapped && op != clang::BO_LT && op != clang::BO_LE) return Held::Unknown;
+  if (!equality && !swapped && op != clang::BO_LT && op != clang::BO_LE) return Held::Unknown;
   const MaybeLinear difference = swapped ? sum(b, a, -1) : sum(a, b, -1);
-  const bool strict = op == clang::BO_LT || op == clang::BO_GT;
   if (!difference) return Held::Unknown;
+  if (equality)
+    return space_.assume(space_.folded(*difference), Space::Sign::Equal, holds == (op == clang::BO_EQ));
+  const bool strict = op == clang::BO_LT || op == clang::BO_GT;
   return space_.assume(space_.folded(*difference), strict ? Space::Sign::Less : Space::Sign::LessOrEqual, holds);
 }
 

@@ -53,6 +53,25 @@ const clang::ValueDecl* named(const clang::Expr* expression) {
   return name == nullptr ? nullptr : name->getDecl();
 }
 
+/// What a glvalue is a part of, from inside: fields, and the variable. Not what a pointer leads to.
+template <typename Visit>
+void for_each_whole(const clang::Expr* glvalue, Visit visit) {
+  for (;;) {
+    glvalue = glvalue->IgnoreParenCasts();
+    if (const auto* member = dyn_cast<clang::MemberExpr>(glvalue)) {
+      visit(*member->getMemberDecl());
+      if (member->isArrow()) return;
+      glvalue = member->getBase();
+    } else if (const auto* element = dyn_cast<clang::ArraySubscriptExpr>(glvalue)) {
+      glvalue = element->getBase()->IgnoreParenImpCasts();
+      if (!glvalue->getType()->isArrayType()) return;
+    } else {
+      if (const clang::ValueDecl* variable = named(glvalue)) visit(*variable);
+      return;
+    }
+  }
+}
+
 /// Of a variable that the thread has for itself.
 bool is_own(const clang::Expr* glvalue) {
   glvalue = glvalue->IgnoreParens();
@@ -115,16 +134,34 @@ void ExactWalk::run(std::optional<Component> fixed, std::int64_t at) {
 
 void ExactWalk::note_changes(const clang::Stmt* statement) {
   if (statement == nullptr) return;
+  // A field that is changed in one object counts as changed in all.
   const auto change = [&](const clang::Expr* target) {
-    if (const clang::ValueDecl* variable = named(target)) changed_.insert(variable);
+    bool first = true;
+    for_each_whole(target, [&](const clang::ValueDecl& part) {
+      if (std::exchange(first, false)) changed_.insert(&part);
+    });
   };
   if (const auto* binary = dyn_cast<clang::BinaryOperator>(statement)) {
     if (binary->isAssignmentOp()) change(binary->getLHS());
   } else if (const auto* unary = dyn_cast<clang::UnaryOperator>(statement)) {
     if (unary->isIncrementDecrementOp() || unary->getOpcode() == clang::UO_AddrOf) change(unary->getSubExpr());
   } else if (const auto* call = dyn_cast<clang::CallExpr>(statement)) {
-    for (const clang::Expr* argument : call->arguments())
+    const clang::FunctionDecl* body = nullptr;
+    const clang::FunctionDecl* callee = call->getDirectCallee();
+    const bool is_known = callee != nullptr && callee->hasBody(body);
+    if (is_known && read_.insert(body).second) note_changes(body->getBody());
+    const auto* method = clang::dyn_cast_or_null<clang::CXXMethodDecl>(callee);
+    const bool keeps_object =
+        method != nullptr && (method->isStatic() || method->isConst() || (is_known && !method->isVirtual()));
+    const auto* of_member = dyn_cast<clang::CXXMemberCallExpr>(call);
+    if (of_member != nullptr && !keeps_object) change(of_member->getImplicitObjectArgument());
+    const bool is_operator = isa<clang::CXXOperatorCallExpr>(call) && method != nullptr && !method->isStatic();
+    for (const clang::Expr* argument : call->arguments()) {
+      if (is_operator && argument == call->getArg(0) && keeps_object && !method->isCopyAssignmentOperator() &&
+          !method->isMoveAssignmentOperator())
+        continue;
       if (argument->isLValue() && !argument->getType().isConstQualified()) change(argument);
+    }
   } else if (const auto* declarations = dyn_cast<clang::DeclStmt>(statement)) {
     for (const clang::Decl* declaration : declarations->decls()) {
       const auto* variable = dyn_cast<clang::VarDecl>(declaration);
@@ -140,6 +177,12 @@ void ExactWalk::note_changes(const clang::Stmt* statement) {
   const bool counted = loop != nullptr && counts(loop->getInc(), counter_of(*loop));
   for (const clang::Stmt* child : statement->children())
     if (!counted || child != loop->getInc()) note_changes(child);
+}
+
+bool ExactWalk::is_changed(const clang::Expr* glvalue) const {
+  bool result = false;
+  for_each_whole(glvalue, [&](const clang::ValueDecl& part) { result = result || changed_.contains(&part); });
+  return result;
 }
 
 void ExactWalk::walk_children(const clang::Stmt& statement) {
@@ -260,7 +303,7 @@ void ExactWalk::walk_choice(const clang::Expr* condition, const clang::Stmt* yes
   if (!alive_) return;
   const Space before = space_;
   const auto is_so = [&](bool holds) {
-    space_.back_to(before);
+    space_.drop_conditions(before);
     return assume(condition, holds);
   };
   const auto walk_if = [&](bool holds, const clang::Stmt* branch) {
@@ -272,7 +315,7 @@ void ExactWalk::walk_choice(const clang::Expr* condition, const clang::Stmt* yes
   bool decided = walk_if(true, yes);
   decided |= walk_if(false, no);
   const bool alive = alive_;
-  space_.back_to(before);
+  space_.drop_conditions(before);
   if (decided) return;
   // Who gets on for certain: by the branches that nobody leaves.
   const bool yes_goes_on = !leaves_somewhere(yes), no_goes_on = !leaves_somewhere(no);
@@ -301,28 +344,27 @@ void ExactWalk::walk_for(const clang::ForStmt& loop) {
   MaybeLinear first = value(counter->getInit()), end = value(condition->getRHS());
   const MaybeLinear step = added == nullptr ? Linear{.constant = 1, .terms = {}} : value(added->getRHS());
   if (!first || !end || !step || !end->terms.empty() || !step->terms.empty() || step->constant <= 0) return leave();
+  const Space before = space_;
   first = space_.folded(*first);
   const std::int64_t behind = end->constant + (condition->getOpcode() == clang::BO_LE ? 1 : 0);
+  const auto walk_rounds = [&](const Linear& number) {
+    known_[counter] = {.value = number, .place = std::nullopt};
+    walk(loop.getBody());
+    alive_ = true;
+    space_ = before;
+  };
   if (!first->terms.empty()) {
-    if (const auto number = space_.strided(*first, step->constant, behind)) walk_rounds(*counter, *number, loop);
+    if (const auto number = space_.strided(*first, step->constant, behind)) walk_rounds(*number);
     return leave();
   }
   if (behind <= first->constant) return;
   const std::int64_t rounds = (behind - first->constant + step->constant - 1) / step->constant;
   if (reads_table(loop.getBody())) {
     for (std::int64_t i = 0; i < std::min(rounds, kMostWrittenOut); ++i)
-      walk_rounds(*counter, {.constant = first->constant + i * step->constant, .terms = {}}, loop);
+      walk_rounds({.constant = first->constant + i * step->constant, .terms = {}});
   } else if (const auto number = sum(first, space_.run_through(0, rounds), step->constant)) {
-    walk_rounds(*counter, *number, loop);
+    walk_rounds(*number);
   }
-}
-
-void ExactWalk::walk_rounds(const clang::VarDecl& counter, const Linear& value, const clang::ForStmt& loop) {
-  const Space before = space_;
-  known_[&counter] = {.value = value, .place = std::nullopt};
-  walk(loop.getBody());
-  space_.back_to(before);
-  alive_ = true;
 }
 
 void ExactWalk::walk_call(const clang::CallExpr& call) {
@@ -366,8 +408,8 @@ void ExactWalk::walk_body(const clang::FunctionDecl& function, const clang::Call
   MaybeLinear object;
   if (of_member != nullptr) {
     const clang::Expr* of = of_member->getImplicitObjectArgument();
-    object = of->getType()->isPointerType() ? value(of) : place(of);
-  } else if (is_operator) {
+    object = of->getType()->isPointerType() ? value(of) : is_changed(of) ? std::nullopt : place(of);
+  } else if (is_operator && !is_changed(call.getArg(0))) {
     object = place(call.getArg(0));
   }
   std::vector<std::pair<const clang::ValueDecl*, Known>> given;
@@ -402,7 +444,7 @@ void ExactWalk::walk_body(const clang::FunctionDecl& function, const clang::Call
     results_[&call] = returned_;
   returned_.reset();
   known_ = kept;
-  space_.back_to(before);
+  space_.drop_conditions(before);
   alive_ = true;
 }
 

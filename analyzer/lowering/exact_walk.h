@@ -49,7 +49,6 @@ class ExactWalk {
   void walk_children(const clang::Stmt& statement);
   void walk_choice(const clang::Expr* condition, const clang::Stmt* yes, const clang::Stmt* no);
   void walk_for(const clang::ForStmt& loop);
-  void walk_rounds(const clang::VarDecl& counter, const Linear& value, const clang::ForStmt& loop);
   void declare(const clang::VarDecl& variable);
   void walk_call(const clang::CallExpr& call);
   void walk_body(const clang::FunctionDecl& function, const clang::CallExpr& call);
@@ -60,8 +59,10 @@ class ExactWalk {
   /// From here on the condition holds, or does not.
   Held assume(const clang::Expr* condition, bool holds);
   Held assume_comparison(const clang::Expr& left, const clang::Expr& right, int op, bool holds);
-  /// Variables that get a value once only.
+  /// Which variables and fields get a value more than once, in functions that are called as well.
   void note_changes(const clang::Stmt* statement);
+  /// Itself, or what it is a part of.
+  [[nodiscard]] bool is_changed(const clang::Expr* glvalue) const;
 
   // Expressions. Integers and pointers.
   MaybeLinear value(const clang::Expr* expression);

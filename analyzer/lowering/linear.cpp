@@ -57,7 +57,7 @@ unsigned Space::add(Symbol symbol) {
   return static_cast<unsigned>(symbols_.size() - 1);
 }
 
-void Space::back_to(const Space& before) {
+void Space::drop_conditions(const Space& before) {
   std::ranges::copy(before.symbols_, symbols_.begin());
   for (std::size_t i = before.symbols_.size(); i < symbols_.size(); ++i) {
     symbols_[i].first = symbols_[i].whole_first;
@@ -116,7 +116,10 @@ std::optional<Linear> Space::strided(const Linear& number, std::int64_t step, st
   if (number.terms.size() != 1 || number.terms.begin()->second != 1) return std::nullopt;
   const Symbol& of = symbols_[number.terms.begin()->first];
   if (of.narrowed || of.first != 0 || of.count != step || end <= number.constant) return std::nullopt;
-  const unsigned made = add({.first = 0, .count = end - number.constant, .atoms = of.atoms, .meaning = {}});
+  // With fewer rounds than threads some of them do not get there.
+  const std::int64_t count = end - number.constant;
+  const unsigned made =
+      add({.first = 0, .count = count, .atoms = of.atoms, .meaning = {}, .narrowed = count < step});
   return Linear{.constant = number.constant, .terms = {{made, 1}}};
 }
 

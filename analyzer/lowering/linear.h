@@ -47,8 +47,8 @@ class Space {
   Held assume(const Linear& number, Sign sign, bool holds);
   [[nodiscard]] std::int64_t least(const Linear& number) const;
   [[nodiscard]] std::int64_t most(const Linear& number) const;
-  /// The conditions that have come since `before`, an earlier state of this one, hold no longer.
-  void back_to(const Space& before);
+  /// The conditions that have come since `before`, an earlier state of this one, hold no longer; the symbols stay.
+  void drop_conditions(const Space& before);
   /// What is surely touched by an access of so many bytes at `address`.
   [[nodiscard]] std::optional<ordering::Footprint> bytes(const Linear& address, std::uint64_t width) const;
 

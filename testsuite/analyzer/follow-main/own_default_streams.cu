@@ -33,6 +33,7 @@ int main() {
   cudaMemcpyAsync(result, counts, 1024 * sizeof(int), cudaMemcpyDeviceToHost, cudaStreamPerThread);  // FIRES: cross-stream-race
   cudaStreamSynchronize(cudaStreamPerThread);
   // The same thread, one stream.
+  cudaDeviceSynchronize();
   count<<<1, 256, 0, cudaStreamPerThread>>>(samples, counts);
   cudaMemcpyAsync(result, counts, 1024 * sizeof(int), cudaMemcpyDeviceToHost, cudaStreamPerThread);
   cudaStreamSynchronize(cudaStreamPerThread);
