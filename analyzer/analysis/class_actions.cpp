@@ -59,8 +59,8 @@ const Actions& AllActions::of(const std::string& usr) {
   return known_[usr] = all;
 }
 
-std::set<std::pair<std::string, std::string>> ordered_streams(const ir::Program& program) {
-  std::set<std::pair<std::string, std::string>> edges;
+StreamOrders ordered_streams(const ir::Program& program, const std::function<bool(const std::string&)>& waits_in) {
+  StreamOrders edges;
   std::map<std::string, std::set<std::string>> recorded;
   std::vector<std::pair<std::string, std::string>> waits;
   for (const auto& [usr, function] : program.functions)
@@ -72,7 +72,7 @@ std::set<std::pair<std::string, std::string>> ordered_streams(const ir::Program&
         if (event.empty() || stream.empty()) continue;
         if (op.kind == OpKind::Record) {
           recorded[event].insert(stream);
-        } else {
+        } else if (waits_in(usr)) {
           waits.emplace_back(event, stream);
         }
       }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -36,7 +37,10 @@ class AllActions {
   std::map<std::string, Actions> known_;
 };
 
-/// Fields with streams that the code itself makes wait for each other, by ir::field_key(): (waited for, waiting).
-std::set<std::pair<std::string, std::string>> ordered_streams(const ir::Program& program);
+/// Fields with streams, by ir::field_key(): (waited for, waiting).
+using StreamOrders = std::set<std::pair<std::string, std::string>>;
+
+/// Those that functions with such a USR make wait for each other.
+StreamOrders ordered_streams(const ir::Program& program, const std::function<bool(const std::string&)>& waits_in);
 
 }  // namespace streamsan::analyzer

@@ -15,7 +15,8 @@
 //   * the work in flight is on a non-blocking stream that the class creates for itself and shows nobody;
 //   * no public method waits, or could by its name or because its body is not in sight;
 //   * no caller in sight, outside of the class, waits for anything.
-// Or else the class itself makes the one stream wait for the other somewhere: then it does not rely on its callers.
+// Or else the class itself makes the one stream wait for the other somewhere: then it does not rely on its callers. A
+// public method that does only that is one more way for callers to wait.
 // The memory must be the object's: what a caller gives it may have more owners. Levels above Likely are not given: that
 // the one method is called after the other is itself a belief.
 //
@@ -72,7 +73,7 @@ class Lives {
         roles_(roles),
         most_steps_(most_steps),
         actions_(program),
-        edges_(ordered_streams(program)) {}
+        edges_(ordered_streams(program, [](const std::string&) { return true; })) {}
 
   void live(const ClassHarness& harness) {
     class_ = &harness;
@@ -83,6 +84,10 @@ class Lives {
     constructor_ = constructor;
     trusts_callers_ = harness.offers_wait || callers_wait() ||
                       std::ranges::any_of(harness.methods, [&](const auto& m) { return only_waits(m.usr); });
+    offered_ = ordered_streams(program_, [&](const std::string& usr) {
+      return !actions_.of(usr).enqueues &&
+             std::ranges::any_of(harness.methods, [&](const auto& method) { return method.usr == usr; });
+    });
     std::size_t left = kMostLives;
     // Conflicts of two calls are of no interest where none of them could be reported.
     const bool closed = !trusts_callers_ || orders_itself();
@@ -387,6 +392,7 @@ class Lives {
         if (hazard.which == CheckCase::Captured || (!of_the_object && (!one_call || sets_handles()))) return false;
         if (own.empty() || class_->exposed.contains(own)) return false;
         if ((callers_may_wait || !non_blocking(own)) && !edges_.contains({before, after})) return false;
+        if (!one_call && offered_.contains({before, after})) return false;
         break;
       default:
         return false;
@@ -417,7 +423,8 @@ class Lives {
   const Roles& roles_;
   std::uint64_t& most_steps_;
   AllActions actions_;
-  std::set<std::pair<std::string, std::string>> edges_;
+  StreamOrders edges_;
+  StreamOrders offered_;  ///< by a public method that does nothing else: callers are to call it
   const ClassHarness* class_ = nullptr;
   const ClassHarness::Member* constructor_ = nullptr;
   bool trusts_callers_ = false;

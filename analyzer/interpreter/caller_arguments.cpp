@@ -39,6 +39,8 @@ std::string CallerArguments::spelled(QualType type) const {
 
 std::optional<std::string> CallerArguments::given(const clang::FunctionDecl& function, bool again) {
   streams_ = which_ = lists_ = unnamed_ = 0;
+  compared_.clear();
+  begins_in_ = nullptr;
   ++calls_;
   if (!again) objects_.clear();
   again_ = again;
@@ -132,9 +134,15 @@ std::string CallerArguments::number(llvm::StringRef called, int depth, Meaning o
   const bool makes_room = depth > 0 && parameter != nullptr;
   Meaning meaning = meaning_of(called, otherwise);
   if (parameter != nullptr && element_.empty()) {
-    if (const auto needed = compared_with(*parameter)) return std::to_string(*needed);
+    // In another call of two alike numbers, or in the same one, they may have to differ.
+    if (const auto needed = compared_with(*parameter); needed && (way_.alike || compared_.insert(*needed).second))
+      return std::to_string(*needed);
     if (counts_objects(*parameter)) meaning = Meaning::HowMany;
   }
+  // With `begin` in front of it, `end` lies behind that.
+  const auto* named = llvm::dyn_cast_or_null<clang::Decl>(filled_);
+  if (ends_range(called) && named != nullptr && begins_in_ == named->getDeclContext())
+    return "(" + begins_at_ + " + " + how_many() + ")";
   // It may be a size, or say which one: so each of a call is another one, and small enough for a size.
   if (!way_.alike && depth == 0 && !alone_ && !fixed_ && meaning == Meaning::HowMuch &&
       meaning_of(called, Meaning::Which) == Meaning::Which) {
@@ -155,6 +163,10 @@ std::string CallerArguments::number(llvm::StringRef called, int depth, Meaning o
   }
   if (meaning == Meaning::Device && element_.empty() && way_.users == Caller::Users::Objects)
     return way_.alike ? "0" : std::to_string(user_ % 2);
+  if (meaning == Meaning::Where && named != nullptr) {
+    begins_at_ = "0";
+    begins_in_ = named->getDeclContext();
+  }
   if (way_.alike || (meaning == Meaning::Device && element_.empty())) return "0";
   // Two lists have nothing in common.
   const std::string shift = lists_ > 1 ? " + " + std::to_string(lists_ - 1) + " * " + elements() : "";
@@ -163,9 +175,10 @@ std::string CallerArguments::number(llvm::StringRef called, int depth, Meaning o
                             : shift.empty()  ? element_
                                              : "(" + element_ + shift + ")";
   if (meaning == Meaning::Device) return which + kDevice;
-  // Those of the next call are others.
-  if (meaning == Meaning::Key) return "(" + which + " + " + std::to_string(calls_) + " * " + elements() + ")";
-  return meaning == Meaning::Where ? "(" + which + " * " + how_many() + ")" : which;
+  // Those of the next call are others; and in a ring they have another slot than what has no name.
+  if (meaning == Meaning::Key) return "(" + which + " + 1 + " + std::to_string(calls_) + " * " + elements() + ")";
+  if (meaning != Meaning::Where) return which;
+  return begins_at_ = "(" + which + " * " + how_many() + ")";
 }
 
 /// One of the caller's. Those of the elements of one array are different ones: that is what several are for.

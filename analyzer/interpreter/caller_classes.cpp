@@ -118,6 +118,8 @@ std::optional<std::string> CallerArguments::of_standard(const clang::ClassTempla
   }
   if (class_name == "pair") {
     const QualType other = argument(record, 1);
+    // An offset and a size, two indices, a begin and an end: what suits one of them makes conflicts of another.
+    if (!element_.empty() && of->isIntegerType() && !other.isNull() && other->isIntegerType()) return "";
     const auto first = variable(of, called, depth + 1);
     const auto second = first && !other.isNull() ? variable(other, called, depth + 1) : std::nullopt;
     if (second) line(spelling + " " + name + "(" + *first + ", " + *second + ");");

@@ -134,6 +134,11 @@ UsesOfParameter uses_of(const clang::ParmVarDecl& parameter) {
 
 }  // namespace
 
+bool ends_range(llvm::StringRef name) {
+  static constexpr std::array<llvm::StringRef, 5> kEnd = {"end", "last", "stop", "hi", "until"};
+  return has_one_of(words_of(name), kEnd);
+}
+
 bool counts_objects(const clang::ParmVarDecl& parameter) { return uses_of(parameter).of_objects; }
 
 std::optional<std::uint64_t> compared_with(const clang::ParmVarDecl& parameter) { return uses_of(parameter).number; }

@@ -38,6 +38,9 @@ std::optional<std::uint64_t> compared_with(const clang::ParmVarDecl& parameter);
 /// The sizes of a tensor.
 bool says_shape(llvm::StringRef name);
 
+/// It says where something ends ("end", "last").
+bool ends_range(llvm::StringRef name);
+
 /// A number of bytes.
 bool counts_bytes(llvm::StringRef name);
 

@@ -20,10 +20,18 @@ using clang::QualType;
 
 constexpr int kRounds = 5;  ///< rings of up to four slots come round
 
+/// "operator bool()" may ask the GPU.
+bool converts_to_object(const clang::CXXMethodDecl& method) {
+  const auto* conversion = llvm::dyn_cast<clang::CXXConversionDecl>(&method);
+  return conversion != nullptr && !conversion->getConversionType()->isBooleanType();
+}
+
 bool is_method(const clang::CXXMethodDecl& method) {
   return method.getAccess() == clang::AS_public && !method.isStatic() && !method.isDeleted() && !method.isImplicit() &&
-         !llvm::isa<clang::CXXConstructorDecl, clang::CXXDestructorDecl, clang::CXXConversionDecl>(method) &&
-         (!method.isOverloadedOperator() || method.getOverloadedOperator() == clang::OO_Call) && method.isDefined() &&
+         !llvm::isa<clang::CXXConstructorDecl, clang::CXXDestructorDecl>(method) && !converts_to_object(method) &&
+         (!method.isOverloadedOperator() || method.getOverloadedOperator() == clang::OO_Call ||
+          method.getOverloadedOperator() == clang::OO_Exclaim) &&
+         method.isDefined() &&
          !method.isConsteval() && method.getRefQualifier() != clang::RQ_RValue;
 }
 

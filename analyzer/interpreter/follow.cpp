@@ -54,7 +54,7 @@ class Judgement {
         several_(caller.users == Caller::Users::Streams),
         by_mutex_(caller.record != nullptr && !keeps_for_each_stream(symbols, *caller.record)) {}
 
-  [[nodiscard]] bool depends_on_waits() const { return closed_ || several_ || orders_its_calls_; }
+  [[nodiscard]] bool depends_on_waits() const { return closed_ || several_ || orders_its_calls_ || guards_; }
   /// A method waits, or asks: others may wait between two calls.
   void somebody_waits() {
     closed_ = several_ = false;
@@ -108,7 +108,23 @@ class Judgement {
       return !cuda_.given_as(hazard.allocation.range.begin) &&
              (!by_mutex_ || (locked(hazard.earlier) && locked(hazard.later)));
     if (several) return false;
-    return (closed_ && is_own(hazard.earlier) && is_own(hazard.later)) || guards(*earlier, hazard.later, *later);
+    if (closed_ && is_own(hazard.earlier) && is_own(hazard.later)) return true;
+    const bool guards = this->guards(hazard, *earlier, *later);
+    guards_ |= guards;
+    return guards;
+  }
+
+  /// To be asked at the end: is there a method of its own that makes the later stream wait? It is for callers to call it
+  /// in between.
+  [[nodiscard]] bool offers_order(const Follower::Sides& sides) const {
+    const auto from = line(sides.earlier), to = line(sides.later);
+    if (!from || !to || *from == *to || !of_object(*from) || !of_object(*to)) return false;
+    const llvm::Function *const earlier = method(sides.earlier), *const later = method(sides.later);
+    return std::ranges::any_of(cuda_.orders(), [&](const EventOrder& order) {
+      const llvm::Function* const waiting = method(order.waited);
+      return order.from == sides.from && order.to == sides.to && method(order.recorded) == earlier &&
+             waiting != earlier && waiting != later;
+    });
   }
 
   /// A call that throws has been asked for what it does not do: what it did shows nothing.
@@ -146,13 +162,21 @@ class Judgement {
     if (!at || at.getLine() == 0 || at.getLine() > caller_.lines.size()) return std::nullopt;
     return at.getLine() - 1;
   }
-  /// Before the access, the later call waits for an event that the earlier one recorded: who calls them need not.
-  [[nodiscard]] bool guards(std::size_t earlier, const ordering::Access& access, std::size_t later) const {
+  /// Before the access, the later call waits for an event that the earlier one recorded: who calls them need not. Where
+  /// callers can wait, the event has to be of the stream in question: another one may be there for other memory.
+  [[nodiscard]] bool guards(const ordering::Hazard& hazard, std::size_t earlier, std::size_t later) const {
+    const ordering::Access& access = hazard.later;
     return std::ranges::any_of(cuda_.orders(), [&](const EventOrder& order) {
       const bool before =
           order.to ? access.on_stream && *order.to == access.stream : access.source == ordering::AccessSource::Host;
-      return before && line(order.recorded) == earlier && line(order.waited) == later;
+      const bool meant = !(waits_ || gives_objects_) || (hazard.earlier.on_stream && order.from == hazard.earlier.stream);
+      return before && meant && line(order.recorded) == earlier && line(order.waited) == later;
     });
+  }
+  /// That the caller calls; nullptr: another thread's work.
+  [[nodiscard]] const llvm::Function* method(ordering::SiteId site) const {
+    const Place& place = cuda_.place(site);
+    return line(site) && place.size() >= 2 ? place[place.size() - 2]->getFunction() : nullptr;
   }
   /// Two pieces of work of a thread, or the work of two.
   [[nodiscard]] bool are_two_turns(const ordering::Hazard& hazard) const {
@@ -201,6 +225,7 @@ class Judgement {
   bool by_mutex_;                  ///< which says so by a mutex only
   bool waits_ = false;             ///< a method does
   bool orders_its_calls_ = false;  ///< the class does, and something counts for that
+  bool guards_ = false;            ///< so does something for guards()
 };
 
 struct Conflict {
@@ -225,7 +250,7 @@ std::string way_of(const Caller& caller) {
            " that share another one were made, and their public methods were called in turns" + shows;
   return "an object of " + name +
          " was made, and its public methods were called, each several times, in the order in " + "which they stand" +
-         (caller.users == Caller::Users::Streams ? ", each time with another stream" : "") + shows;
+         (caller.users == Caller::Users::Streams ? ", each time with another stream as it serves several" : "") + shows;
 }
 
 /// Follows one caller, and again with more of its memory in the host's, until it is right about that.
@@ -267,7 +292,7 @@ Shown follow_caller(const Caller& caller, const llvm::Function& function, Symbol
                 .gave_up = machine.gave_up() || !follower.cuda().threw().empty(),
                 .too_much = machine.asked_too_much()};
     for (std::size_t i = 0; i < followed.hazards.size(); ++i)
-      if (const Follower::Sides& sides = follower.sides()[i]; !judgement.threw(sides))
+      if (const Follower::Sides& sides = follower.sides()[i]; !judgement.threw(sides) && !judgement.offers_order(sides))
         shown.conflicts.push_back({std::move(followed.hazards[i]), sides.of_array});
     return shown;
   }
@@ -292,7 +317,8 @@ bool is_among(const std::vector<Conflict>& conflicts, const Conflict& wanted) {
 struct Variants {
   std::vector<Conflict> conflicts;  ///< what all of them show: what depends on a flag that was made up is nothing
   bool any = false;
-  bool ended = false;  ///< one of them ended, by no fault of its arguments
+  bool ended = false;    ///< one of them ended, by no fault of its arguments
+  bool refused = false;  ///< the program refused what one of them gave
   std::size_t of = 0;  ///< this and what follows: as of its callers
   bool alike = true;
   Caller::Users users = Caller::Users::One;
@@ -300,6 +326,7 @@ struct Variants {
   /// One that gave up before it showed anything has no say.
   void add(Shown shown) {
     ended |= !shown.gave_up && !shown.too_much;
+    refused |= shown.gave_up && !shown.too_much;
     if (shown.gave_up && shown.conflicts.empty()) return;
     if (any)
       std::erase_if(conflicts, [&](const Conflict& mine) { return !is_among(shown.conflicts, mine); });
@@ -315,9 +342,9 @@ std::vector<Hazard> found_in(const std::map<std::size_t, Variants>& groups) {
   const auto shows = [&](const Variants& group, const Conflict& conflict) {
     bool any = false;
     for (const auto& [number, other] : groups) {
-      if (other.of != group.of || other.users != group.users || other.alike == group.alike || !other.any) continue;
+      if (other.of != group.of || other.users != group.users || other.alike == group.alike) continue;
       if (is_among(other.conflicts, conflict)) return true;
-      any = true;
+      any |= other.any || other.refused;
     }
     return !any;
   };

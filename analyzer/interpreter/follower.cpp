@@ -363,7 +363,9 @@ void Follower::hazard(const ordering::Hazard& reported) {
                              where(ended->site)});
   add(std::move(made), {.earlier = found.earlier.site,
                         .later = found.later.site,
-                        .of_array = both && cuda_.are_several(found.earlier.stream, found.later.stream)});
+                        .of_array = both && cuda_.are_several(found.earlier.stream, found.later.stream),
+                        .from = found.earlier.on_stream ? found.earlier.stream : ordering::StreamId{},
+                        .to = found.later.on_stream ? found.later.stream : ordering::StreamId{}});
 }
 
 void Follower::failing_record(const FailingRecord& record) {

@@ -94,6 +94,7 @@ class Library {
   std::map<std::pair<std::size_t, Word>, bool> waits_;  ///< (thread, call) that waits for a condition
   Word time_ = 1;
   unsigned received_ = 0;  ///< times
+  unsigned sent_ = 0;
   std::uint64_t random_ = 12345;
 };
 

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 
+#include "analyzer/ir/walk.h"
 #include "analyzer/lowering/fields.h"
 #include "analyzer/lowering/host_lowering.h"
 #include "analyzer/lowering/host_unit.h"
@@ -233,7 +234,8 @@ class Builder {
     harness.offers_wait = harness.offers_wait || gives_event(*body);
   }
 
-  /// `cudaEvent_t submit()`, `void submit(cudaEvent_t done)`: the caller can wait for what was recorded.
+  /// `cudaEvent_t submit()`, `void submit(cudaEvent_t done)`, `void submit(Token& done)`: the caller can wait for what was
+  /// recorded.
   bool gives_event(const clang::FunctionDecl& method) {
     if (handle_kind(method.getReturnType().getNonReferenceType(), unit_.symbols.models()) == ir::TypeKind::Event)
       return true;
@@ -243,7 +245,7 @@ class Builder {
     return std::ranges::any_of(function.blocks, [&](const ir::Block& block) {
       return std::ranges::any_of(block.ops, [&](const ir::Op& op) {
         return op.kind == ir::OpKind::Record && op.event.place != ir::kNoPlace &&
-               function[op.event.place].kind == Place::Kind::Parameter;
+               function[ir::root(function, op.event.place).place].kind == Place::Kind::Parameter;
       });
     });
   }

@@ -29,7 +29,7 @@ int main() {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) threads.emplace_back(work, samples + i * 256, counts + i * 256);
   for (std::thread& each : threads) each.join();
-  // CHECK: [[@LINE+2]]:3: warning: cudaMemcpyAsync on the per-thread default stream may read 'counts' while kernel 'count' on the per-thread default stream of another thread still writes it
+  // CHECK: [[@LINE+1]]:3: warning: cudaMemcpyAsync on the per-thread default stream may read 'counts' while kernel 'count' on the per-thread default stream of another thread still writes it
   cudaMemcpyAsync(result, counts, 1024 * sizeof(int), cudaMemcpyDeviceToHost, cudaStreamPerThread);  // FIRES: cross-stream-race
   cudaStreamSynchronize(cudaStreamPerThread);
   // The same thread, one stream.
