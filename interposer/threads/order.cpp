@@ -61,9 +61,16 @@ void fetch_to_write(const Content& content, std::uint32_t lanes) {
   }
 }
 
-constexpr std::uint64_t next_state(std::uint64_t state, std::uint64_t stamp) {
-  return ((state >> kStampBits) + 1) << kStampBits | (stamp & kStamps);
+/// The state of an object: from the lowest bit on the stamp, how many releases are under way, and a count of changes.
+constexpr unsigned kUnderWayBits = 10;
+constexpr std::uint64_t kOneUnderWay = std::uint64_t{1} << kStampBits, kOneChange = kOneUnderWay << kUnderWayBits;
+constexpr std::uint64_t changed(std::uint64_t state) { return (state & ~kStamps) + kOneChange; }
+constexpr std::uint64_t begun(std::uint64_t state) { return changed(state) + kOneUnderWay; }
+constexpr std::uint64_t ended(std::uint64_t state, std::uint64_t stamp) {
+  return (changed(state) - kOneUnderWay) | stamp;
 }
+/// One release is under way.
+constexpr bool is_alone(std::uint64_t state) { return (state >> kStampBits) % (1u << kUnderWayBits) == 1; }
 
 constexpr std::size_t kMostThreads = 512;
 constexpr std::size_t kMostStarts = 128;
@@ -274,21 +281,22 @@ void release_order(std::uint64_t key, Context context) {
     return;
   const std::uint32_t lanes = lanes_in_use();
   fetch_to_write(*object.content, lanes);
-  // The content has no name until all of it is there. Whoever releases at the same time leaves it without one.
-  while (!named.compare_exchange_weak(state, next_state(state, 0))) {
+  // The content has no name until all of it is there, and none while somebody else may be adding to it: whoever finds
+  // another release under way, or is overtaken by one, leaves it without. So does a thread that is stopped for good here.
+  while (!named.compare_exchange_weak(state, begun(state))) {
   }
-  state = next_state(state, 0);
+  state = begun(state);
   const ThreadClock& mine = *t_order.clock;
-  bool equal = true;
+  bool equal = is_alone(state);
   for (std::uint32_t i = 0; i < lanes; ++i) {
     std::uint64_t there = object.content->lanes[i].load(std::memory_order_relaxed);
     while (there < mine.lanes[i] && !object.content->lanes[i].compare_exchange_weak(there, mine.lanes[i])) {
     }
     equal &= there <= mine.lanes[i];
   }
-  if (equal && named.compare_exchange_strong(state, next_state(state, stamp))) return;
+  if (equal && named.compare_exchange_strong(state, ended(state, stamp))) return;
   state = named.load();
-  while (!named.compare_exchange_weak(state, next_state(state, 0))) {
+  while (!named.compare_exchange_weak(state, ended(state, 0))) {
   }
 }
 
@@ -329,7 +337,7 @@ void forget_order(std::uint64_t key) {
   const Object object = find(key);
   if (!object || object.is_shared()) return;
   std::uint64_t state = object.head->state.load();
-  while (!object.head->state.compare_exchange_weak(state, next_state(state, 0))) {
+  while (!object.head->state.compare_exchange_weak(state, changed(state))) {
   }
   for (auto& lane : object.content->lanes) lane.store(0, std::memory_order_relaxed);
 }
