@@ -157,6 +157,7 @@ std::string CallerArguments::number(llvm::StringRef called, int depth, Meaning o
   }
   if (meaning == Meaning::HowMuch) {
     if (alone_ && depth == 0) return "1";
+    if (torch_ && !fixed_ && says_part(called)) return "16";  // of tensors: several rounds
     if (fixed_ || (depth > 0 && way_.own == Way::Size::Smaller)) return torch_ ? "4" : "16";
     if (!makes_room || way_.own != Way::Size::Larger) return how_many();
     return counts_bytes(called) ? "65536" : bytes_ ? how_many() : "4096";

@@ -134,6 +134,13 @@ UsesOfParameter uses_of(const clang::ParmVarDecl& parameter) {
 
 }  // namespace
 
+bool says_part(llvm::StringRef name) {
+  static constexpr std::array<llvm::StringRef, 5> kPart = {"batch", "chunk", "microbatch", "tile", "shard"};
+  static constexpr std::array<llvm::StringRef, 4> kSize = {"size", "length", "len", "rows"};
+  const std::vector<std::string> words = words_of(name);
+  return has_one_of(words, kPart) && has_one_of(words, kSize);
+}
+
 bool ends_range(llvm::StringRef name) {
   static constexpr std::array<llvm::StringRef, 5> kEnd = {"end", "last", "stop", "hi", "until"};
   return has_one_of(words_of(name), kEnd);

@@ -38,6 +38,9 @@ std::optional<std::uint64_t> compared_with(const clang::ParmVarDecl& parameter);
 /// The sizes of a tensor.
 bool says_shape(llvm::StringRef name);
 
+/// The size of the parts that something is taken in ("batch_size").
+bool says_part(llvm::StringRef name);
+
 /// It says where something ends ("end", "last").
 bool ends_range(llvm::StringRef name);
 

@@ -228,6 +228,30 @@ Outcome Library::receive(Machine& machine, const Arguments& arguments, Byte* res
   give(result, size);
   return Outcome::Done;
 }
+/// writev(to, list of {begin, size}, count)
+Outcome Library::send_list(Machine& machine, Word list, Word count, Byte* result) {
+  constexpr Word kMost = 1024, kEntry = 2 * sizeof(Word);
+  Word all = 0;
+  ++sent_;
+  if (count > kMost || (count != 0 && !machine.reads(list, count * kEntry))) return Outcome::Stop;
+  for (Word i = 0; i < count; ++i) {
+    const Word begin = load_word(list + i * kEntry), size = load_word(list + i * kEntry + sizeof(Word));
+    if (size != 0 && !machine.reads(begin, size)) return Outcome::Stop;
+    all += size;
+  }
+  give(result, all);
+  return Outcome::Done;
+}
+Outcome Library::write_list(Machine& machine, const Arguments& arguments, Byte* result) {
+  return send_list(machine, arguments.word(1), arguments.word32(2), result);
+}
+/// sendmsg(to, msghdr, flags)
+Outcome Library::send_message(Machine& machine, const Arguments& arguments, Byte* result) {
+  constexpr Word kList = 2 * sizeof(Word), kCount = 3 * sizeof(Word);  // behind the address and its size
+  const Word message = arguments.word(1);
+  if (!machine.reads(message, kCount + sizeof(Word))) return Outcome::Stop;
+  return send_list(machine, load_word(message + kList), load_word(message + kCount), result);
+}
 Outcome Library::random(Machine&, const Arguments&, Byte* result) {
   random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;
   give32(result, static_cast<std::uint32_t>(random_ >> 33U));
@@ -397,6 +421,8 @@ const std::unordered_map<std::string_view, Library::Function>& Library::function
       {"pwrite64", &L::send},
       {"send", &L::send},
       {"sendto", &L::send},
+      {"writev", &L::write_list},
+      {"sendmsg", &L::send_message},
       {"read", &L::receive},
       {"pread", &L::receive},
       {"pread64", &L::receive},

@@ -67,6 +67,9 @@ class Library {
   Outcome write_out(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome read_in(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome send(Machine& machine, const Arguments& arguments, Byte* result);
+  Outcome send_list(Machine& machine, Word list, Word count, Byte* result);
+  Outcome write_list(Machine& machine, const Arguments& arguments, Byte* result);
+  Outcome send_message(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome receive(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome wait_for_word(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome random(Machine& machine, const Arguments& arguments, Byte* result);

@@ -354,7 +354,7 @@ bool is_base_of(std::string_view base, std::string_view thrown) {
   static constexpr std::array<std::string_view, 4> kRuntime = {"_ZTISt12system_error", "_ZTISt11range_error",
                                                                "_ZTISt14overflow_error", "_ZTISt15underflow_error"};
   if (base == thrown) return true;
-  if (base == "_ZTISt9exception") return thrown.starts_with("_ZTISt");
+  if (base == "_ZTISt9exception") return thrown.starts_with("_ZTISt") || thrown == "_ZTIN3c105ErrorE";
   if (base == "_ZTISt11logic_error") return std::ranges::find(kLogic, thrown) != kLogic.end();
   return base == "_ZTISt13runtime_error" && std::ranges::find(kRuntime, thrown) != kRuntime.end();
 }

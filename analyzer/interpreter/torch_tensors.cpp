@@ -213,8 +213,13 @@ Outcome Torch::check_failed(Machine& machine, const Known&, const Arguments&, By
       }
     }
   }
-  machine.give_up("a condition that does not hold");
-  return Outcome::Stop;
+  if (better_) {
+    machine.give_up("a condition that does not hold");
+    return Outcome::Stop;
+  }
+  constexpr std::size_t kSize = 256;
+  machine.throw_now(reinterpret_cast<Word>(machine.memory().heap(kSize)), machine.image().outside_type("_ZTIN3c105ErrorE"));
+  return Outcome::Done;
 }
 
 void Torch::blame(Word address) {
