@@ -48,8 +48,12 @@ MaybeBound times(const MaybeBound& a, const MaybeBound& b) {
       zero.fixed = (*one)->fixed;
       return zero;
     }
-  if ((a && a->elsewhere) || (b && b->elsewhere)) return moved_bound();
   if (!a || !b || a->spread || b->spread) return std::nullopt;
+  // So many rows, and which one is not known, are as little as nothing.
+  if (a->elsewhere || b->elsewhere) {
+    const bool many = (a->elsewhere || a->number) && (b->elsewhere || b->number);
+    return many ? MaybeBound(moved_bound()) : std::nullopt;
+  }
   Bound product;
   product.single = a->single || b->single;
   product.fixed = a->fixed && b->fixed;

@@ -107,7 +107,8 @@ void Changes::note_call(const clang::CallExpr& call) {
     const clang::Expr* argument = call.getArg(i);
     if (!argument->isLValue() || argument->getType().isConstQualified()) continue;
     Change how{.kind = Change::Kind::Other};
-    if (known && i >= first && i - first < body->getNumParams() && isa<clang::DeclRefExpr>(argument->IgnoreParens())) {
+    const bool pointer = argument->getType()->isPointerType() && isa<clang::DeclRefExpr>(argument->IgnoreParens());
+    if (known && pointer && i >= first && i - first < body->getNumParams()) {
       if (!inside) inside.emplace(*body, deep_ + 1);
       const bool moves = inside->any(*body->getParamDecl(i - first));
       how.kind = moves ? Change::Kind::Moved : Change::Kind::Other;

@@ -25,6 +25,23 @@ using clang::isa;
 
 constexpr unsigned kDeepestRoot = 40;  ///< of expressions in expressions, through variables
 
+/// Whether there is memory at all behind a parameter: all threads have the same.
+bool is_null_test(const clang::Expr* condition) {
+  condition = condition->IgnoreParenImpCasts();
+  if (const auto* unary = dyn_cast<clang::UnaryOperator>(condition); unary && unary->getOpcode() == clang::UO_LNot)
+    return is_null_test(unary->getSubExpr());
+  if (const auto* binary = dyn_cast<clang::BinaryOperator>(condition); binary && binary->isEqualityOp()) {
+    const auto is_null = [](const clang::Expr* side) {
+      const auto* cast = dyn_cast<clang::CastExpr>(side->IgnoreParens());
+      return cast != nullptr && cast->getCastKind() == clang::CK_NullToPointer;
+    };
+    return (is_null(binary->getLHS()) && is_null_test(binary->getRHS())) ||
+           (is_null(binary->getRHS()) && is_null_test(binary->getLHS()));
+  }
+  const auto* name = dyn_cast<clang::DeclRefExpr>(condition);
+  return name != nullptr && isa<clang::ParmVarDecl>(name->getDecl()) && name->getType()->isPointerType();
+}
+
 }  // namespace
 
 void Bounds::collect(const clang::Stmt* statement, Roots& out, unsigned deep) const {
@@ -132,7 +149,7 @@ bool Bounds::first_passes(const clang::Expr* condition, bool holds) const {
 void Bounds::guard(const clang::Expr* condition, bool holds, const std::optional<Variable>& variable) {
   if (condition == nullptr || first_passes(condition, holds)) return;
   Guard guard{.variable = variable};
-  collect(condition, guard.roots, 0);
+  if (!is_null_test(condition)) collect(condition, guard.roots, 0);
   if (guard.roots.indices.empty()) guard.choice.emplace(condition, holds);
   guards_.push_back(std::move(guard));
 }

@@ -25,6 +25,18 @@ const clang::ReturnStmt* only_return(const clang::Stmt* statement) {
   return clang::dyn_cast_or_null<clang::ReturnStmt>(statement);
 }
 
+/// All that the function does is to compute what it returns.
+bool only_computes(const clang::Stmt& body) {
+  constexpr unsigned kMostStatements = 16;
+  const auto* block = dyn_cast<clang::CompoundStmt>(&body);
+  return block != nullptr && block->size() <= kMostStatements &&
+         std::ranges::all_of(block->body(), [](const clang::Stmt* statement) {
+           const auto* branch = dyn_cast<clang::IfStmt>(statement);
+           return isa<clang::ReturnStmt, clang::DeclStmt, clang::NullStmt>(statement) ||
+                  (branch != nullptr && only_return(branch->getThen()) != nullptr && branch->getElse() == nullptr);
+         });
+}
+
 /// A part of the object itself, and not of what a pointer in it leads to.
 bool is_in_object(const clang::Expr* glvalue) {
   for (;;) {
@@ -67,8 +79,6 @@ MaybeBound Bounds::ask(const clang::Expr* expression, Asked what, unsigned deep)
 }
 
 MaybeBound Bounds::returned(const clang::Stmt& body, Asked what, unsigned deep) {
-  const auto* block = dyn_cast<clang::CompoundStmt>(&body);
-  if (block == nullptr) return std::nullopt;
   std::vector<MaybeBound> bounds;
   const auto take = [&](const clang::ReturnStmt& result) {
     const clang::Expr* value = result.getRetValue();
@@ -76,18 +86,16 @@ MaybeBound Bounds::returned(const clang::Stmt& body, Asked what, unsigned deep) 
     if (value != nullptr && what == Asked::Place && is_in_object(value)) bound = std::nullopt;
     bounds.push_back(bound);
   };
-  for (const clang::Stmt* statement : block->body()) {
+  for (const clang::Stmt* statement : body.children()) {
     if (const auto* result = dyn_cast<clang::ReturnStmt>(statement)) {
       take(*result);
       return any_of(bounds);
     }
-    if (isa<clang::DeclStmt, clang::NullStmt>(statement)) continue;
     const auto* branch = dyn_cast<clang::IfStmt>(statement);
-    const clang::ReturnStmt* result = branch == nullptr ? nullptr : only_return(branch->getThen());
-    if (result == nullptr || branch->getElse() != nullptr) return std::nullopt;
+    if (branch == nullptr) continue;
     const Mark before = mark();
     assume(branch->getCond(), true);
-    take(*result);
+    take(*only_return(branch->getThen()));
     forget(before);
     assume(branch->getCond(), false);
   }
@@ -102,7 +110,7 @@ MaybeBound Bounds::result(const clang::CallExpr& call, Asked what, unsigned deep
   const bool is_operator = isa<clang::CXXOperatorCallExpr>(call) && method != nullptr && !method->isStatic();
   const unsigned first = is_operator ? 1 : 0;
   if ((method != nullptr && (method->isVirtual() || method->getParent()->isLambda())) ||
-      definition->getNumParams() + first != call.getNumArgs())
+      definition->getNumParams() + first != call.getNumArgs() || !only_computes(*definition->getBody()))
     return std::nullopt;
   Bounds inside(*definition, moved_);
   inside.steps_ = steps_;
