@@ -87,7 +87,7 @@ bool leaves_begin(const MaybeBound& bytes) {
 void Begin::add(const MaybeBound& bytes, const Choices& under) {
   all_.add(bytes);
   if (bytes && bytes->number == 0) {
-      fronts_.insert(under);
+    fronts_.insert(under);
     return;
   }
   if (!rest_.any) {
@@ -99,9 +99,7 @@ void Begin::add(const MaybeBound& bytes, const Choices& under) {
 }
 
 const MaybeBound& Begin::bound() const {
-  const auto reached = [this](const Choices& under) {
-    return std::ranges::includes(others_, under);
-  };
+  const auto reached = [this](const Choices& under) { return std::ranges::includes(others_, under); };
   const bool perhaps = !fronts_.empty() && leaves_begin(rest_.bound) && std::ranges::none_of(fronts_, reached);
   return perhaps ? rest_.bound : all_.bound;
 }

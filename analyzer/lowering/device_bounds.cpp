@@ -97,17 +97,19 @@ bool Bounds::is_changed(const clang::ValueDecl& variable) const {
   return unknown_.contains(&variable) || changes_.any(variable);
 }
 
+std::optional<NamedPart> component_of(const clang::PseudoObjectExpr& expression) {
+  const auto* property = dyn_cast<clang::MSPropertyRefExpr>(expression.getSyntacticForm()->IgnoreParens());
+  if (property == nullptr) return std::nullopt;
+  const clang::Expr* object = property->getBaseExpr()->IgnoreParenImpCasts();
+  if (const auto* once = dyn_cast<clang::OpaqueValueExpr>(object)) object = once->getSourceExpr();
+  const auto* base = clang::dyn_cast_or_null<clang::DeclRefExpr>(object);
+  if (base == nullptr) return std::nullopt;
+  return NamedPart{base->getDecl(), property->getPropertyDecl()->getNameAsString()};
+}
+
 std::optional<Bounds::Variable> Bounds::variable(const clang::Expr* expression) const {
   expression = plain(expression);
-  if (const auto* pseudo = clang::dyn_cast_or_null<clang::PseudoObjectExpr>(expression)) {
-    const auto* property = dyn_cast<clang::MSPropertyRefExpr>(pseudo->getSyntacticForm()->IgnoreParens());
-    if (property == nullptr) return std::nullopt;
-    const clang::Expr* object = property->getBaseExpr()->IgnoreParenImpCasts();
-    if (const auto* once = dyn_cast<clang::OpaqueValueExpr>(object)) object = once->getSourceExpr();
-    const auto* base = clang::dyn_cast_or_null<clang::DeclRefExpr>(object);
-    if (base == nullptr) return std::nullopt;
-    return Variable{base->getDecl(), property->getPropertyDecl()->getNameAsString()};
-  }
+  if (const auto* pseudo = clang::dyn_cast_or_null<clang::PseudoObjectExpr>(expression)) return component_of(*pseudo);
   if (const auto* member = clang::dyn_cast_or_null<clang::MemberExpr>(expression)) {
     const auto* base = dyn_cast<clang::DeclRefExpr>(member->getBase()->IgnoreParenImpCasts());
     if (base == nullptr || base->getDecl()->getType()->isPointerType()) return std::nullopt;
@@ -187,7 +189,7 @@ MaybeBound Bounds::after(const Change& change, const MaybeBound& before, const c
   return of_pointer && leaves_begin(added) ? MaybeBound(moved_bound()) : std::nullopt;
 }
 
-bool Bounds::is_index(const Variable& variable) {
+bool is_index(const NamedPart& variable) {
   const clang::IdentifierInfo* name = variable.first->getIdentifier();
   return name != nullptr && (name->getName() == "threadIdx" || name->getName() == "blockIdx");
 }
@@ -238,6 +240,20 @@ MaybeBound Bounds::number(const clang::Expr* expression, unsigned deep) const {
   }
 }
 
+/// Of a function that only returns what it computes of its arguments, and of a thread's number.
+MaybeBound Bounds::call(const clang::CallExpr& call, unsigned deep) const {
+  const clang::FunctionDecl* callee = call.getDirectCallee();
+  if (callee == nullptr) return std::nullopt;
+  const clang::IdentifierInfo* name = callee->getIdentifier();
+  if (name != nullptr && name->getName() == "thread_rank") return Bound{.number = 0};
+  if (name != nullptr && name->getName() == "max" && call.getNumArgs() == 2) {
+    const MaybeBound a = number(call.getArg(0), deep + 1), b = number(call.getArg(1), deep + 1);
+    const bool known = a && b && a->number && b->number;
+    return known ? MaybeBound(Bound{.number = std::max(*a->number, *b->number)}) : std::nullopt;
+  }
+  return result(call, Asked::Number, deep);
+}
+
 /// `&place`, `*p++`, `*++p`.
 MaybeBound Bounds::stepped(const clang::UnaryOperator& unary, unsigned deep) const {
   const clang::Expr* of = unary.getSubExpr();
@@ -256,16 +272,14 @@ MaybeBound Bounds::pointer(const clang::Expr* expression, unsigned deep) const {
     return of->getType()->isPointerType() || of->getType()->isArrayType() ? pointer(of, deep + 1) : std::nullopt;
   }
   if (const auto* full = dyn_cast<clang::FullExpr>(expression)) return pointer(full->getSubExpr(), deep + 1);
-  if (const auto* reference = dyn_cast<clang::DeclRefExpr>(expression))
-    return named(*reference, deep, true);
+  if (const auto* reference = dyn_cast<clang::DeclRefExpr>(expression)) return named(*reference, deep, true);
   if (const auto* member = dyn_cast<clang::MemberExpr>(expression)) {
     const auto* field = dyn_cast<clang::FieldDecl>(member->getMemberDecl());
     return moved_ != nullptr && moved_->contains(field) ? moved_bound() : constant_bound(0);
   }
   if (isa<clang::CXXThisExpr>(expression)) return constant_bound(0);
   if (const auto* called = dyn_cast<clang::CallExpr>(expression)) return result(*called, Asked::Pointer, deep);
-  if (const auto* unary = dyn_cast<clang::UnaryOperator>(expression))
-    return stepped(*unary, deep);
+  if (const auto* unary = dyn_cast<clang::UnaryOperator>(expression)) return stepped(*unary, deep);
   if (const auto* binary = dyn_cast<clang::BinaryOperator>(expression);
       binary && binary->getOpcode() == clang::BO_Add) {
     const bool first = binary->getLHS()->getType()->isPointerType();
@@ -366,7 +380,8 @@ void Bounds::assume(const clang::Expr* condition, bool holds) {
   // What a launch gives counts as it is: a size that is tested for 0 is still a size.
   const bool kernel = function_.hasAttr<clang::CUDAGlobalAttr>();
   const auto kept = [&](const Variable& variable) {
-    return !unknown_.contains(variable.first) && changes_.only_grows(*variable.first, name_in(whole, *variable.first)) &&
+    return !unknown_.contains(variable.first) &&
+           changes_.only_grows(*variable.first, name_in(whole, *variable.first)) &&
            !(kernel && isa<clang::ParmVarDecl>(variable.first));
   };
   const bool all = terms(whole, holds, compared);

@@ -6,14 +6,20 @@
 // that works from an offset on (`p[first + i]`): none of them touches what a copy of the first elements touches, nor
 // what the others do. A Bound is the least that an index can be. Thread and block indices and parameters are at least 0,
 // arithmetic does not wrap, and conditions hold where they stand: in the branch, and behind a branch that leaves (`if (i
-// < 1) return;`). A variable has a bound if it is set once, or only counted up in loops afterwards.
+// < 1) return;`). A variable has a bound if what happens to it is understood, in the order of the text
+// (device_changes.h).
 //
 // A bound of 0 is told only where the first thread of the first block gets to the access, by what can be seen: under a
 // condition that it may fail (`row = i / width; if (row > 0)`, `if (mask[i])`) an index made of the same numbers has none.
-// The functions for this are in device_first_thread.cpp.
+// The functions for this are in device_first_thread.cpp, those for what functions return in device_results.cpp.
 //
-// Which way it errs. What is not understood (a difference of two variables, an index out of memory, a variable set
-// twice) has no bound: where the work begins is not known, and the analysis decides what that is worth (overlap.h). A
+// A pointer that is moved, or an index that begins at a number in memory that all threads share, need not begin where
+// the pointer does that the kernel was given: such a bound is `elsewhere`. What all threads decide alike, by what the
+// launch gives (`if (mode == 3)`), says whether there is work. It counts as done, unless the kernel otherwise works in
+// another place: then nobody knows which.
+//
+// Which way it errs. What is not understood (a difference of two variables, an index that each thread takes out of
+// memory) has no bound: where the work begins is not known, and the analysis decides what that is worth (overlap.h). A
 // bound that is too high makes a certain meeting a possible one: a race is missed.
 #pragma once
 
@@ -35,6 +41,7 @@ class DeclRefExpr;
 class Expr;
 class FieldDecl;
 class FunctionDecl;
+class PseudoObjectExpr;
 class Stmt;
 class UnaryOperator;
 class ValueDecl;
@@ -73,8 +80,8 @@ using Choices = std::set<std::pair<const clang::Expr*, bool>>;
 class Begin {
  public:
   void add(const MaybeBound& bytes, const Choices& under);
-  /// Absent: nothing is known, or there is no access. Of 0: an access surely begins there. One that a choice decides about
-  /// counts where the others are under that choice, too: a kernel that does something does it there.
+  /// Absent: nothing is known, or there is no access. Of 0: an access surely begins there. One that a choice decides
+  /// about counts where the others are under that choice, too: a kernel that does something does it there.
   [[nodiscard]] const MaybeBound& bound() const;
   friend bool operator==(const Begin&, const Begin&) = default;
 
@@ -87,10 +94,16 @@ class Begin {
     void add_to_known(const Bound& bytes);
     friend bool operator==(const Sum&, const Sum&) = default;
   };
-  Sum all_, rest_;  ///< `rest_`: without those at the begin
+  Sum all_, rest_;            ///< `rest_`: without those at the begin
   std::set<Choices> fronts_;  ///< of those at the begin
   Choices others_;            ///< of all others
 };
+
+/// A variable, or a component of one (`threadIdx.x`).
+using NamedPart = std::pair<const clang::ValueDecl*, std::string>;
+std::optional<NamedPart> component_of(const clang::PseudoObjectExpr& expression);
+/// A thread's or a block's.
+bool is_index(const NamedPart& variable);
 
 /// Pointers in objects that need not be the begin of what they were made of, and by how much.
 using MovedFields = std::map<const clang::FieldDecl*, Bound>;
@@ -131,8 +144,7 @@ class Bounds {
   [[nodiscard]] MaybeBound reached(MaybeBound bound, const std::vector<const clang::Expr*>& made_of) const;
 
  private:
-  /// A variable, or a component of one (`threadIdx.x`).
-  using Variable = std::pair<const clang::ValueDecl*, std::string>;
+  using Variable = NamedPart;
   /// What an expression is made of, through the variables that it names.
   struct Roots {
     std::set<Variable> indices;  ///< what differs from thread to thread, or from round to round
@@ -171,8 +183,6 @@ class Bounds {
                                  unsigned deep) const;
   [[nodiscard]] bool is_changed(const clang::ValueDecl& variable) const;
   [[nodiscard]] MaybeBound fact(const Variable& variable) const;
-  /// A thread's or a block's.
-  static bool is_index(const Variable& variable);
   [[nodiscard]] std::optional<Variable> variable(const clang::Expr* expression) const;
   /// Condition terms, all of which hold; false: it is a disjunction, whose terms are there all the same.
   bool terms(const clang::Expr* condition, bool holds, std::vector<Compared>& out) const;

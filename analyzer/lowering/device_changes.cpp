@@ -50,9 +50,8 @@ const std::vector<Change>& Changes::of(const clang::ValueDecl& variable) const {
 
 bool Changes::only_grows(const clang::ValueDecl& variable, const clang::Expr* since) const {
   const std::optional<unsigned> from = since == nullptr ? std::nullopt : position(since);
-  return std::ranges::all_of(of(variable), [&](const Change& change) {
-    return change.grows || (from && change.at < *from && !change.loop);
-  });
+  return std::ranges::all_of(
+      of(variable), [&](const Change& change) { return change.grows || (from && change.at < *from && !change.loop); });
 }
 
 std::optional<unsigned> Changes::position(const clang::Expr* name) const {
@@ -151,9 +150,7 @@ void Changes::note(const clang::Stmt* statement) {
     const bool back = !binary->getRHS()->isValueDependent() && binary->getRHS()->EvaluateAsInt(added, context_) &&
                       added.Val.getInt().isNegative();
     const bool up = op == clang::BO_AddAssign || op == clang::BO_MulAssign || op == clang::BO_ShlAssign;
-    const Kind kind = op == clang::BO_Assign                ? Kind::Set
-                      : op == clang::BO_AddAssign && !back ? Kind::Add
-                                                           : Kind::Other;
+    const Kind kind = op == clang::BO_Assign ? Kind::Set : op == clang::BO_AddAssign && !back ? Kind::Add : Kind::Other;
     change(binary->getLHS(), {.kind = kind, .value = binary->getRHS(), .grows = up && !back});
   } else if (const auto* unary = dyn_cast<clang::UnaryOperator>(statement)) {
     if (unary->isIncrementDecrementOp())

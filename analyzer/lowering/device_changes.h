@@ -5,8 +5,8 @@
 //   out += 1024;                              from here on it is further
 //   for (i = first; i < n; i += step) {...}   set once, then counted up
 //
-// An expression that names a variable has a place in that order, and so has each change. A lambda's body is read with the
-// function that it stands in, for its variables are captured.
+// An expression that names a variable has a place in that order, and so has each change. A lambda's body is read with
+// the function that it stands in, for its variables are captured.
 #pragma once
 
 #include <map>

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "analyzer/lowering/device_bounds.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
 #include "clang/AST/Expr.h"
@@ -56,8 +57,7 @@ class Dense {
     const clang::FunctionDecl* body = nullptr;
     if (callee != nullptr && deep_ < kDeepestDense && callee->hasBody(body) && !isa<clang::CXXOperatorCallExpr>(call))
       for (unsigned i = 0; i < std::min(call->getNumArgs(), body->getNumParams()); ++i)
-        if (is_it(call->getArg(i)) &&
-            Dense(*body, deep_ + 1).touches(body->getBody(), *body->getParamDecl(i)))
+        if (is_it(call->getArg(i)) && Dense(*body, deep_ + 1).touches(body->getBody(), *body->getParamDecl(i)))
           return true;
     return std::ranges::any_of(statement->children(),
                                [&](const clang::Stmt* child) { return touches(child, pointer); });
@@ -67,8 +67,8 @@ class Dense {
   static bool chooses(const clang::Stmt* condition) {
     if (condition == nullptr) return false;
     const auto* binary = dyn_cast<clang::BinaryOperator>(condition);
-    if (binary != nullptr && (binary->getOpcode() == clang::BO_Rem || binary->getOpcode() == clang::BO_And ||
-                              binary->isEqualityOp()))
+    if (binary != nullptr &&
+        (binary->getOpcode() == clang::BO_Rem || binary->getOpcode() == clang::BO_And || binary->isEqualityOp()))
       return true;
     return std::ranges::any_of(condition->children(), chooses);
   }
@@ -90,12 +90,8 @@ class Dense {
     expression = expression->IgnoreParenCasts();
     if (const auto* full = dyn_cast<clang::FullExpr>(expression)) return index(full->getSubExpr(), deep + 1);
     if (const auto* pseudo = dyn_cast<clang::PseudoObjectExpr>(expression)) {
-      const auto* property = dyn_cast<clang::MSPropertyRefExpr>(pseudo->getSyntacticForm()->IgnoreParens());
-      const clang::Expr* object = property == nullptr ? nullptr : property->getBaseExpr()->IgnoreParenImpCasts();
-      if (const auto* once = clang::dyn_cast_or_null<clang::OpaqueValueExpr>(object)) object = once->getSourceExpr();
-      const auto* name = clang::dyn_cast_or_null<clang::DeclRefExpr>(object);
-      return name != nullptr && name->getDecl()->getIdentifier() != nullptr &&
-             (name->getDecl()->getName() == "threadIdx" || name->getDecl()->getName() == "blockIdx");
+      const auto component = component_of(*pseudo);
+      return component && is_index(*component);
     }
     if (const auto* name = dyn_cast<clang::DeclRefExpr>(expression)) {
       const auto* variable = dyn_cast<clang::VarDecl>(name->getDecl());

@@ -139,8 +139,7 @@ bool Bounds::first_passes(const clang::Expr* condition, bool holds) const {
   if (!a && b && !compared->loose) return false;
   // A size, alike for all threads. What a function is given for a limit is taken for one.
   const auto* given = dyn_cast<clang::DeclRefExpr>(limit->IgnoreParenCasts());
-  if (given != nullptr && isa<clang::ParmVarDecl>(given->getDecl()) && !is_changed(*given->getDecl()))
-    return true;
+  if (given != nullptr && isa<clang::ParmVarDecl>(given->getDecl()) && !is_changed(*given->getDecl())) return true;
   Roots roots;
   collect(limit, roots, 0);
   return roots.indices.empty();

@@ -133,20 +133,6 @@ MaybeBound Bounds::result(const clang::CallExpr& call, Asked what, unsigned deep
   return plus(from, bound);
 }
 
-/// Of a function that only returns what it computes of its arguments, and of a thread's number.
-MaybeBound Bounds::call(const clang::CallExpr& call, unsigned deep) const {
-  const clang::FunctionDecl* callee = call.getDirectCallee();
-  if (callee == nullptr) return std::nullopt;
-  const clang::IdentifierInfo* name = callee->getIdentifier();
-  if (name != nullptr && name->getName() == "thread_rank") return Bound{.number = 0};
-  if (name != nullptr && name->getName() == "max" && call.getNumArgs() == 2) {
-    const MaybeBound a = number(call.getArg(0), deep + 1), b = number(call.getArg(1), deep + 1);
-    const bool known = a && b && a->number && b->number;
-    return known ? MaybeBound(Bound{.number = std::max(*a->number, *b->number)}) : std::nullopt;
-  }
-  return result(call, Asked::Number, deep);
-}
-
 bool Bounds::is_one_in_memory(const clang::Expr* expression) const {
   const clang::Expr* at = expression;
   bool behind_pointer = false;

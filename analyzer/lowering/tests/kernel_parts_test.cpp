@@ -165,13 +165,14 @@ const Case kMoved[] = {
      "whole"},
     {"PointerInLoop", "__global__ void k(float* a) { for (int r = 0; r < 4; ++r) { a += 8; a[threadIdx.x] = r; } }",
      "from"},
-    {"PointerAfterRound",
-     "__global__ void k(float* a) { for (int r = 0; r < 4; ++r) { a[threadIdx.x] = r; a += 8; } }", "whole"},
+    {"PointerAfterRound", "__global__ void k(float* a) { for (int r = 0; r < 4; ++r) { a[threadIdx.x] = r; a += 8; } }",
+     "whole"},
     {"BehindTheLoop",
      "__global__ void k(float* a, int n) { float* p = a; for (int r = 0; r < n; ++r) p += 8; p[threadIdx.x] = 1; }",
      "from"},
     {"ByReference",
-     "__device__ void move(float*& p) { p += 8; } __global__ void k(float* a) { move(a); a[threadIdx.x] = 1; }", "from"},
+     "__device__ void move(float*& p) { p += 8; } __global__ void k(float* a) { move(a); a[threadIdx.x] = 1; }",
+     "from"},
     {"PointerSet", "__global__ void k(float* a) { float* p; p = a + 8; p[threadIdx.x] = 1; }", "inside 32"},
     {"PostIncrement", "__global__ void k(float* a) { float* p = a + threadIdx.x; *p++ = 1; *p++ = 2; }", "whole"},
     {"PreIncrement", "__global__ void k(float* a) { float* p = a + threadIdx.x; *++p = 1; }", "inside 4"},
@@ -217,7 +218,8 @@ const Case kChoices[] = {
     {"Sometimes", "__global__ void k(float* a, int n) { a[64 + ID] = 1; if (n == 3) a[0] = 1; }", "inside 256"},
     {"Always", "__global__ void k(float* a, int n) { a[64 + ID] = 1; a[0] = 1; }", "whole"},
     {"SmallLaunch", "__global__ void k(float* a, int n) { if (n < 5) a[ID] = 1; else a[64 + ID] = 1; }", "inside 256"},
-    {"Continue", "__global__ void k(float* a, int n) { for (int j = 0; j < n; ++j) { if (j < 64) continue; a[j] = 1; } }",
+    {"Continue",
+     "__global__ void k(float* a, int n) { for (int j = 0; j < n; ++j) { if (j < 64) continue; a[j] = 1; } }",
      "inside 256"},
     {"ContinueAndOdd",
      "__global__ void k(float* a, int n) { for (int j = 64; j < n; ++j) a[j] = 1;"
@@ -246,19 +248,26 @@ const Case kChoices[] = {
      "whole"},
     {"Ends", "__global__ void k(float* a) { if (threadIdx.x < 8) { asm volatile(\"exit;\"); } a[threadIdx.x] = 1; }",
      "somewhere"},
-    {"DoesNotEnd", "__global__ void k(float* a) { if (threadIdx.x < 8) { asm volatile(\"nop;\"); } a[threadIdx.x] = 1; }",
-     "whole"},
+    {"DoesNotEnd",
+     "__global__ void k(float* a) { if (threadIdx.x < 8) { asm volatile(\"nop;\"); } a[threadIdx.x] = 1; }", "whole"},
 };
 INSTANTIATE_TEST_SUITE_P(Choices, KernelPartsTest, testing::ValuesIn(kChoices), name_of_case);
 
 const Case kResults[] = {
-    {"Accessor", "struct S { float* p; __device__ float& at(int i) { return p[i]; } };"
-     "__global__ void k(S s) { s.at(ID) = 1; }", "whole"},
-    {"AccessorBehind", "struct S { float* p; __device__ float& at(int i) { return p[i + 8]; } };"
-     "__global__ void k(S s) { s.at(ID) = 1; }", "inside 32"},
-    {"Subscript", "struct S { float* p; __device__ float& operator[](int i) { return p[i + 8]; } };"
-     "__global__ void k(S s) { s[ID] = 1; }", "inside 32"},
-    {"Pointer", "__device__ float* at(float* p, int i) { return p + i; } __global__ void k(float* a) { *at(a, ID) = 1; }",
+    {"Accessor",
+     "struct S { float* p; __device__ float& at(int i) { return p[i]; } };"
+     "__global__ void k(S s) { s.at(ID) = 1; }",
+     "whole"},
+    {"AccessorBehind",
+     "struct S { float* p; __device__ float& at(int i) { return p[i + 8]; } };"
+     "__global__ void k(S s) { s.at(ID) = 1; }",
+     "inside 32"},
+    {"Subscript",
+     "struct S { float* p; __device__ float& operator[](int i) { return p[i + 8]; } };"
+     "__global__ void k(S s) { s[ID] = 1; }",
+     "inside 32"},
+    {"Pointer",
+     "__device__ float* at(float* p, int i) { return p + i; } __global__ void k(float* a) { *at(a, ID) = 1; }",
      "whole"},
     {"PointerBehind",
      "__device__ float* at(float* p, int i) { return p + i; } __global__ void k(float* a) { *at(a + 8, ID) = 1; }",
