@@ -13,6 +13,7 @@
 #include "analyzer/interpreter/module.h"
 #include "analyzer/interpreter/parameters.h"
 #include "analyzer/interpreter/values.h"
+#include "analyzer/lowering/device_dense.h"
 #include "analyzer/lowering/exact_bytes.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
@@ -208,7 +209,8 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, const Sha
                           .parted = !at_start});
       if (!sure || effect.depends_on_data || !(at_start || one)) return;
       // It begins there, for certain; and goes to the end of a block of as many elements as a number says where it ends.
-      const bool all = part.kind == Kind::Whole && offset == 0 && fills(parameter, address, *given, limits);
+      const bool all = part.kind == Kind::Whole && offset == 0 && fills(parameter, address, *given, limits) &&
+                       device::is_dense(*kernel, *parameter.declared);
       bytes.push_back({.bytes = linear(address + from, all ? blocks_.at(address) - address : 1),
                        .mode = mode,
                        .widened = false,

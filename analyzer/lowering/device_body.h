@@ -85,6 +85,10 @@ class Body {
   void call_unknown(const Call& call);
   void escape_argument(const clang::Expr& argument, clang::QualType type, bool data);
   [[nodiscard]] Paths translate(const Call& call, const Path& path) const;
+  /// A pointer that is kept there lies so far behind what it was made of.
+  void note_moved(const clang::FieldDecl* field, const MaybeBound& by);
+  void note_moved(const Paths& places, const MaybeBound& by);
+  void note_moved_by(const Call& call, const Summary& summary);
   /// Where the callee's accesses to `path` begin here.
   [[nodiscard]] MaybeBound begin_of(const Call& call, const Path& path, const Begin& begin) const;
 
@@ -127,6 +131,8 @@ class Body {
   clang::SourceLocation at_;  ///< of the access that is being looked at
   Bounds bounds_;
   MaybeBound begins_;  ///< where the access that is being looked at is, in bytes
+  MovedFields moved_;
+  unsigned ends_ = 0;  ///< times that some threads ended in what was walked
   std::vector<Ways*> breaks_, continues_;
   std::vector<Mark> marks_;
 };

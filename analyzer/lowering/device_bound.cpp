@@ -10,8 +10,10 @@
 namespace streamsan::analyzer::device {
 
 Bound constant_bound(std::int64_t number) { return {.number = number, .fixed = true}; }
+Bound moved_bound() { return {.few = false, .elsewhere = true}; }
 
 MaybeBound plus(const MaybeBound& a, const MaybeBound& b) {
+  if ((a && a->elsewhere) || (b && b->elsewhere)) return moved_bound();
   if (!a || !b || a->spread || b->spread) return std::nullopt;
   Bound sum;
   sum.single = a->single || b->single;
@@ -47,6 +49,11 @@ MaybeBound times(const MaybeBound& a, const MaybeBound& b) {
       return zero;
     }
   if (!a || !b || a->spread || b->spread) return std::nullopt;
+  // So many rows, and which one is not known, are as little as nothing.
+  if (a->elsewhere || b->elsewhere) {
+    const bool many = (a->elsewhere || a->number) && (b->elsewhere || b->number);
+    return many ? MaybeBound(moved_bound()) : std::nullopt;
+  }
   Bound product;
   product.single = a->single || b->single;
   product.fixed = a->fixed && b->fixed;
@@ -71,47 +78,85 @@ MaybeBound times(const MaybeBound& a, const MaybeBound& b) {
   return product;
 }
 
-void Begin::add(const MaybeBound& bytes) {
-  const bool first = !std::exchange(any_, true);
-  const bool was_at_begin = bound_ && bound_->number == 0, is_at_begin = bytes && bytes->number == 0;
-  const auto one_spot = [](const MaybeBound& bound) { return bound && (bound->single || bound->fixed); };
+bool leaves_begin(const MaybeBound& bytes) {
+  if (!bytes || bytes->spread) return false;
+  if (bytes->elsewhere || (bytes->number && *bytes->number != 0)) return true;
+  return !bytes->number && !bytes->parameters.empty();
+}
+
+void Begin::add(const MaybeBound& bytes, const Choices& under) {
+  all_.add(bytes);
+  if (bytes && bytes->number == 0) {
+    fronts_.insert(under);
+    return;
+  }
+  if (!rest_.any) {
+    others_ = under;
+  } else {
+    std::erase_if(others_, [&](const auto& choice) { return !under.contains(choice); });
+  }
+  rest_.add(bytes);
+}
+
+const MaybeBound& Begin::bound() const {
+  const auto reached = [this](const Choices& under) { return std::ranges::includes(others_, under); };
+  const bool perhaps = !fronts_.empty() && leaves_begin(rest_.bound) && std::ranges::none_of(fronts_, reached);
+  return perhaps ? rest_.bound : all_.bound;
+}
+
+void Begin::Sum::add(const MaybeBound& bytes) {
+  constexpr std::int64_t kWidestMargin = 128;
+  const bool first = !std::exchange(any, true);
+  const auto one_spot = [](const MaybeBound& of) { return of && (of->single || of->fixed); };
+  const bool was_at_begin = bound && bound->number == 0, is_at_begin = bytes && bytes->number == 0;
+  lost |= !bytes;
+  far |= leaves_begin(bytes) && !one_spot(bytes) && !(bytes->number && *bytes->number <= kWidestMargin);
   // What begins at the pointer begins there whatever else is touched.
-  const bool mixed = !first && one_spot(bound_) != one_spot(bytes);
-  front_ = front_ || (is_at_begin && !one_spot(bytes)) || (mixed && (was_at_begin || is_at_begin));
-  if (front_) {
-    bound_ = Bound{.number = 0};
+  const bool mixed = !first && one_spot(bound) != one_spot(bytes);
+  front = front || (is_at_begin && !one_spot(bytes)) || (mixed && (was_at_begin || is_at_begin));
+  if (front) {
+    bound = Bound{.number = 0};
+  } else if (lost && far) {
+    // One of them is meant to be elsewhere, so that the other may be, too.
+    bound = moved_bound();
+  } else if (mixed && bound && bytes && bound->number && bytes->number) {
+    bound = Bound{.number = std::min(*bound->number, *bytes->number), .few = bound->few && bytes->few};
   } else if (first || mixed || !bytes) {
     // An inside and a margin may be all.
-    bound_ = mixed ? std::nullopt : bytes;
-  } else if (bound_) {
+    bound = mixed ? std::nullopt : bytes;
+  } else if (bound) {
     add_to_known(*bytes);
   }
 }
 
 /// Both are one spot, or none is.
-void Begin::add_to_known(const Bound& bytes) {
-  if (*bound_ == bytes) return;
-  if (bound_->spread || bytes.spread) {
-    bound_ = std::nullopt;
+void Begin::Sum::add_to_known(const Bound& bytes) {
+  if (*bound == bytes) return;
+  if (bound->spread || bytes.spread) {
+    bound = std::nullopt;
+    return;
+  }
+  if (bound->elsewhere || bytes.elsewhere) {
+    bound = moved_bound();
     return;
   }
   const bool is_single = bytes.single || bytes.fixed;
   Bound both;
   both.single = is_single;
-  both.few = bound_->few && bytes.few;
-  both.shifted = bound_->shifted || bytes.shifted;
-  if (bound_->number && bytes.number) {
-    both.number = std::min(*bound_->number, *bytes.number);
+  both.few = bound->few && bytes.few;
+  both.shifted = bound->shifted || bytes.shifted;
+  if (bound->number && bytes.number) {
+    both.number = std::min(*bound->number, *bytes.number);
   } else if (is_single) {
-    both.number = bound_->number ? bound_->number : bytes.number;
-  } else if (bound_->number == 0 || bytes.number == 0) {
+    both.number = bound->number ? bound->number : bytes.number;
+  } else if (bound->number == 0 || bytes.number == 0) {
     both.number = 0;
   }
   if (!both.number) {
-    both.parameters = bound_->parameters;
+    both.parameters = bound->parameters;
     both.parameters.insert(bytes.parameters.begin(), bytes.parameters.end());
   }
-  bound_ = both;
+  bound = both;
 }
 
 ir::Part part_of(const Begin& begin) {
@@ -119,6 +164,7 @@ ir::Part part_of(const Begin& begin) {
   const MaybeBound& bound = begin.bound();
   const ir::Part unknown{.kind = Kind::Unknown};
   if (!bound || bound->spread) return unknown;
+  if (bound->elsewhere) return {.kind = Kind::From};
   if (bound->single || bound->fixed) {
     const bool known = bound->number && *bound->number >= 0;
     return {.kind = Kind::Single, .bytes = known ? bound->number : std::nullopt};

@@ -19,6 +19,7 @@ using clang::dyn_cast;
 using clang::isa;
 
 constexpr unsigned kDeepest = 12;      ///< of an expression, through variables
+constexpr unsigned kMostSteps = 1000;  ///< of one question
 constexpr std::int64_t kFewMost = 64;  ///< `i < 4` is a margin, `i < 1024` a size
 
 /// What wraps an expression without changing its value; nullptr: nothing does.
@@ -39,6 +40,16 @@ const clang::Expr* plain(const clang::Expr* expression) {
     expression = inside;
   }
   return expression;
+}
+
+/// Where `variable` is named.
+const clang::Expr* name_in(const clang::Stmt* statement, const clang::ValueDecl& variable) {
+  if (statement == nullptr) return nullptr;
+  const auto* name = dyn_cast<clang::DeclRefExpr>(statement);
+  if (name != nullptr && name->getDecl() == &variable) return name;
+  for (const clang::Stmt* child : statement->children())
+    if (const clang::Expr* found = name_in(child, variable)) return found;
+  return nullptr;
 }
 
 Bound at_least_zero() { return {.number = 0}; }
@@ -74,69 +85,31 @@ std::optional<std::int64_t> offset_of(const clang::MemberExpr& member, const cla
 
 }  // namespace
 
-Bounds::Bounds(const clang::FunctionDecl& definition) : function_(definition), context_(definition.getASTContext()) {
-  Depths declared;
-  note_changes(definition.getBody(), 0, declared);
+Bounds::Bounds(const clang::FunctionDecl& definition, const MovedFields* moved)
+    : function_(definition), context_(definition.getASTContext()), moved_(moved), changes_(definition) {}
+
+bool Bounds::goes_on(unsigned deep) const {
+  if (deep == 0) steps_ = 0;
+  return deep <= kDeepest && ++steps_ <= kMostSteps;
 }
 
-void Bounds::change(const clang::Expr* target, Change how) {
-  const clang::Expr* named = target->IgnoreParenCasts();
-  if (const auto* reference = dyn_cast<clang::DeclRefExpr>(named)) {
-    Change& known = changed_.try_emplace(reference->getDecl(), how).first->second;
-    known = std::max(known, how);
-  }
+bool Bounds::is_changed(const clang::ValueDecl& variable) const {
+  return unknown_.contains(&variable) || changes_.any(variable);
 }
 
-void Bounds::note_changes(const clang::Stmt* statement, unsigned loops, Depths& declared) {
-  if (statement == nullptr) return;
-  // What grows from round to round begins where it began; what grows once begins there.
-  const auto grows = [&](const clang::Expr* target) {
-    const auto* reference = dyn_cast<clang::DeclRefExpr>(target->IgnoreParenCasts());
-    const auto depth = reference == nullptr ? declared.end() : declared.find(reference->getDecl());
-    return loops > (depth == declared.end() ? 0 : depth->second) ? Change::Up : Change::Other;
-  };
-  if (const auto* binary = dyn_cast<clang::BinaryOperator>(statement); binary && binary->isAssignmentOp()) {
-    const bool up = binary->getOpcode() == clang::BO_AddAssign || binary->getOpcode() == clang::BO_MulAssign ||
-                    binary->getOpcode() == clang::BO_ShlAssign;
-    clang::Expr::EvalResult added;
-    const bool back = !binary->getRHS()->isValueDependent() && binary->getRHS()->EvaluateAsInt(added, context_) &&
-                      added.Val.getInt().isNegative();
-    const bool nothing = binary->getOpcode() == clang::BO_AddAssign && is_nothing_for_first(binary->getRHS());
-    change(binary->getLHS(), nothing ? Change::Up : up && !back ? grows(binary->getLHS()) : Change::Other);
-  } else if (const auto* unary = dyn_cast<clang::UnaryOperator>(statement)) {
-    if (unary->isIncrementDecrementOp())
-      change(unary->getSubExpr(), unary->isIncrementOp() ? grows(unary->getSubExpr()) : Change::Other);
-    if (unary->getOpcode() == clang::UO_AddrOf) change(unary->getSubExpr(), Change::Other);
-  } else if (const auto* call = dyn_cast<clang::CallExpr>(statement)) {
-    // Given by reference: an lvalue that is not read here.
-    for (const clang::Expr* argument : call->arguments())
-      if (argument->isLValue() && !argument->getType().isConstQualified()) change(argument, Change::Other);
-  } else if (const auto* declarations = dyn_cast<clang::DeclStmt>(statement)) {
-    for (const clang::Decl* declaration : declarations->decls())
-      if (const auto* variable = dyn_cast<clang::VarDecl>(declaration)) {
-        declared.emplace(variable, loops);
-        if (variable->hasInit() && variable->getType()->isReferenceType()) change(variable->getInit(), Change::Other);
-      }
-  }
-  const auto* counted = dyn_cast<clang::ForStmt>(statement);
-  const bool loop = counted != nullptr || isa<clang::WhileStmt, clang::DoStmt, clang::CXXForRangeStmt>(statement);
-  for (const clang::Stmt* child : statement->children()) {
-    const bool once = !loop || (counted != nullptr && child == counted->getInit());
-    note_changes(child, once ? loops : loops + 1, declared);
-  }
+std::optional<NamedPart> component_of(const clang::PseudoObjectExpr& expression) {
+  const auto* property = dyn_cast<clang::MSPropertyRefExpr>(expression.getSyntacticForm()->IgnoreParens());
+  if (property == nullptr) return std::nullopt;
+  const clang::Expr* object = property->getBaseExpr()->IgnoreParenImpCasts();
+  if (const auto* once = dyn_cast<clang::OpaqueValueExpr>(object)) object = once->getSourceExpr();
+  const auto* base = clang::dyn_cast_or_null<clang::DeclRefExpr>(object);
+  if (base == nullptr) return std::nullopt;
+  return NamedPart{base->getDecl(), property->getPropertyDecl()->getNameAsString()};
 }
 
 std::optional<Bounds::Variable> Bounds::variable(const clang::Expr* expression) const {
   expression = plain(expression);
-  if (const auto* pseudo = clang::dyn_cast_or_null<clang::PseudoObjectExpr>(expression)) {
-    const auto* property = dyn_cast<clang::MSPropertyRefExpr>(pseudo->getSyntacticForm()->IgnoreParens());
-    if (property == nullptr) return std::nullopt;
-    const clang::Expr* object = property->getBaseExpr()->IgnoreParenImpCasts();
-    if (const auto* once = dyn_cast<clang::OpaqueValueExpr>(object)) object = once->getSourceExpr();
-    const auto* base = clang::dyn_cast_or_null<clang::DeclRefExpr>(object);
-    if (base == nullptr) return std::nullopt;
-    return Variable{base->getDecl(), property->getPropertyDecl()->getNameAsString()};
-  }
+  if (const auto* pseudo = clang::dyn_cast_or_null<clang::PseudoObjectExpr>(expression)) return component_of(*pseudo);
   if (const auto* member = clang::dyn_cast_or_null<clang::MemberExpr>(expression)) {
     const auto* base = dyn_cast<clang::DeclRefExpr>(member->getBase()->IgnoreParenImpCasts());
     if (base == nullptr || base->getDecl()->getType()->isPointerType()) return std::nullopt;
@@ -160,30 +133,69 @@ MaybeBound Bounds::fact(const Variable& variable) const {
 }
 
 MaybeBound Bounds::initial(const clang::ValueDecl& variable, unsigned deep, bool of_pointer) const {
-  const auto changed = changed_.find(&variable);
-  if (changed != changed_.end() && changed->second != Change::Up) return std::nullopt;
+  if (unknown_.contains(&variable)) return std::nullopt;
   if (const auto* parameter = dyn_cast<clang::ParmVarDecl>(&variable)) {
     if (of_pointer) return constant_bound(0);
-    if (parameter->getDeclContext() != &function_ || changed != changed_.end()) return std::nullopt;
+    if (parameter->getDeclContext() != &function_) return std::nullopt;
     return Bound{.parameters = {parameter->getFunctionScopeIndex()}, .few = false, .plain = true};
   }
   const auto* local = dyn_cast<clang::VarDecl>(&variable);
   if (local == nullptr || !local->hasInit() || !local->isLocalVarDecl()) return std::nullopt;
-  MaybeBound first = of_pointer ? pointer(local->getInit(), deep + 1) : number(local->getInit(), deep + 1);
-  if (first && changed != changed_.end()) {
-    first->single = first->fixed = false;
-    first->loose = first->plain;
-  }
-  return first;
+  return of_pointer ? pointer(local->getInit(), deep + 1) : number(local->getInit(), deep + 1);
 }
 
-bool Bounds::is_index(const Variable& variable) {
+MaybeBound Bounds::named(const clang::DeclRefExpr& name, unsigned deep, bool of_pointer) const {
+  const clang::ValueDecl& variable = *name.getDecl();
+  MaybeBound now = initial(variable, deep, of_pointer);
+  const std::optional<unsigned> here = changes_.position(&name);
+  for (const Change& change : changes_.of(variable)) {
+    if (!change.loop) {
+      if (!here || *here > change.at) now = after(change, now, variable, deep);
+      continue;
+    }
+    const Loop& loop = changes_.loop(*change.loop);
+    if (here && *here < loop.begin) continue;
+    if (change.grows && here && *here < change.at) {
+      // What grows from round to round begins where it began.
+      if (!now) continue;
+      now->single = now->fixed = false;
+      now->loose = now->plain;
+    } else {
+      now = of_pointer && change.grows ? MaybeBound(moved_bound()) : std::nullopt;
+    }
+  }
+  return now;
+}
+
+/// Behind a change that no loop repeats.
+MaybeBound Bounds::after(const Change& change, const MaybeBound& before, const clang::ValueDecl& variable,
+                         unsigned deep) const {
+  const bool of_pointer = variable.getType()->isPointerType();
+  switch (change.kind) {
+    case Change::Kind::Moved:
+      return of_pointer ? MaybeBound(moved_bound()) : std::nullopt;
+    case Change::Kind::Other:
+      return std::nullopt;
+    case Change::Kind::Set: {
+      const MaybeBound set = of_pointer ? pointer(change.value, deep + 1) : number(change.value, deep + 1);
+      return change.perhaps ? std::nullopt : set;
+    }
+    case Change::Kind::Add:
+      break;
+  }
+  MaybeBound added = change.value == nullptr ? constant_bound(1) : number(change.value, deep + 1);
+  if (of_pointer) added = times(added, constant_bound(step_of(variable.getType(), context_)));
+  if (!change.perhaps || (added && added->number == 0)) return plus(before, added);
+  return of_pointer && leaves_begin(added) ? MaybeBound(moved_bound()) : std::nullopt;
+}
+
+bool is_index(const NamedPart& variable) {
   const clang::IdentifierInfo* name = variable.first->getIdentifier();
   return name != nullptr && (name->getName() == "threadIdx" || name->getName() == "blockIdx");
 }
 
 MaybeBound Bounds::number(const clang::Expr* expression, unsigned deep) const {
-  if (expression == nullptr || deep > kDeepest || expression->isValueDependent()) return std::nullopt;
+  if (expression == nullptr || expression->isValueDependent() || !goes_on(deep)) return std::nullopt;
   clang::Expr::EvalResult value;
   if (expression->getType()->isIntegralOrEnumerationType() && expression->EvaluateAsInt(value, context_))
     return value.Val.getInt().isRepresentableByInt64() ? MaybeBound(constant_bound(value.Val.getInt().getExtValue()))
@@ -193,11 +205,13 @@ MaybeBound Bounds::number(const clang::Expr* expression, unsigned deep) const {
   if (const std::optional<Variable> named = variable(expression)) {
     if (const MaybeBound known = fact(*named)) return known;
     if (is_index(*named)) return at_least_zero();
-    return named->second.empty() ? initial(*named->first, deep, false) : std::nullopt;
+    if (is_one_in_memory(expression)) return moved_bound();
+    const auto* name = dyn_cast<clang::DeclRefExpr>(expression);
+    return name != nullptr ? this->named(*name, deep, false) : std::nullopt;
   }
   if (const auto* called = dyn_cast<clang::CallExpr>(expression)) return call(*called, deep);
   const auto* binary = dyn_cast<clang::BinaryOperator>(expression);
-  if (binary == nullptr) return std::nullopt;
+  if (binary == nullptr) return is_one_in_memory(expression) ? MaybeBound(moved_bound()) : std::nullopt;
   const MaybeBound left = number(binary->getLHS(), deep + 1), right = number(binary->getRHS(), deep + 1);
   const bool by_constant = right && right->fixed && right->number;
   switch (binary->getOpcode()) {
@@ -226,30 +240,31 @@ MaybeBound Bounds::number(const clang::Expr* expression, unsigned deep) const {
   }
 }
 
-/// Of a function that only returns what it computes of its arguments, `at(i, j, pitch)`, and of a thread's number.
+/// Of a function that only returns what it computes of its arguments, and of a thread's number.
 MaybeBound Bounds::call(const clang::CallExpr& call, unsigned deep) const {
   const clang::FunctionDecl* callee = call.getDirectCallee();
-  const clang::FunctionDecl* definition = nullptr;
-  if (callee == nullptr || isa<clang::CXXOperatorCallExpr>(call)) return std::nullopt;
-  if (callee->getIdentifier() != nullptr && callee->getName() == "thread_rank") return at_least_zero();
-  if (isa<clang::CXXMemberCallExpr>(call) || !callee->hasBody(definition) || definition->isDependentContext())
-    return std::nullopt;
-  const auto* body = dyn_cast<clang::CompoundStmt>(definition->getBody());
-  const auto* result = body == nullptr || body->size() != 1 ? nullptr : dyn_cast<clang::ReturnStmt>(body->body_front());
-  if (result == nullptr || definition->getNumParams() != call.getNumArgs()) return std::nullopt;
-  Bounds inside(*definition);
-  for (unsigned i = 0; i < call.getNumArgs(); ++i) {
-    const clang::ParmVarDecl* parameter = definition->getParamDecl(i);
-    if (const MaybeBound given = number(call.getArg(i), deep + 1))
-      inside.facts_.emplace_back(Variable{parameter, {}}, *given);
-    else
-      inside.changed_.try_emplace(parameter, Change::Other);
+  if (callee == nullptr) return std::nullopt;
+  const clang::IdentifierInfo* name = callee->getIdentifier();
+  if (name != nullptr && name->getName() == "thread_rank") return Bound{.number = 0};
+  if (name != nullptr && name->getName() == "max" && call.getNumArgs() == 2) {
+    const MaybeBound a = number(call.getArg(0), deep + 1), b = number(call.getArg(1), deep + 1);
+    const bool known = a && b && a->number && b->number;
+    return known ? MaybeBound(Bound{.number = std::max(*a->number, *b->number)}) : std::nullopt;
   }
-  return inside.number(result->getRetValue(), deep + 1);
+  return result(call, Asked::Number, deep);
+}
+
+/// `&place`, `*p++`, `*++p`.
+MaybeBound Bounds::stepped(const clang::UnaryOperator& unary, unsigned deep) const {
+  const clang::Expr* of = unary.getSubExpr();
+  if (unary.getOpcode() == clang::UO_AddrOf) return place(of, deep + 1);
+  if (unary.getOpcode() == clang::UO_PostInc) return pointer(of, deep + 1);
+  if (unary.getOpcode() != clang::UO_PreInc) return std::nullopt;
+  return plus(pointer(of, deep + 1), constant_bound(step_of(of->getType(), context_)));
 }
 
 MaybeBound Bounds::pointer(const clang::Expr* expression, unsigned deep) const {
-  if (expression == nullptr || deep > kDeepest || expression->isValueDependent()) return std::nullopt;
+  if (expression == nullptr || expression->isValueDependent() || !goes_on(deep)) return std::nullopt;
   expression = expression->IgnoreParens();
   if (const auto* cast = dyn_cast<clang::CastExpr>(expression)) {
     const clang::Expr* of = cast->getSubExpr();
@@ -257,11 +272,14 @@ MaybeBound Bounds::pointer(const clang::Expr* expression, unsigned deep) const {
     return of->getType()->isPointerType() || of->getType()->isArrayType() ? pointer(of, deep + 1) : std::nullopt;
   }
   if (const auto* full = dyn_cast<clang::FullExpr>(expression)) return pointer(full->getSubExpr(), deep + 1);
-  if (const auto* reference = dyn_cast<clang::DeclRefExpr>(expression))
-    return initial(*reference->getDecl(), deep, true);
-  if (isa<clang::MemberExpr, clang::CXXThisExpr>(expression)) return constant_bound(0);
-  if (const auto* unary = dyn_cast<clang::UnaryOperator>(expression))
-    return unary->getOpcode() == clang::UO_AddrOf ? place(unary->getSubExpr(), deep + 1) : std::nullopt;
+  if (const auto* reference = dyn_cast<clang::DeclRefExpr>(expression)) return named(*reference, deep, true);
+  if (const auto* member = dyn_cast<clang::MemberExpr>(expression)) {
+    const auto* field = dyn_cast<clang::FieldDecl>(member->getMemberDecl());
+    return moved_ != nullptr && moved_->contains(field) ? moved_bound() : constant_bound(0);
+  }
+  if (isa<clang::CXXThisExpr>(expression)) return constant_bound(0);
+  if (const auto* called = dyn_cast<clang::CallExpr>(expression)) return result(*called, Asked::Pointer, deep);
+  if (const auto* unary = dyn_cast<clang::UnaryOperator>(expression)) return stepped(*unary, deep);
   if (const auto* binary = dyn_cast<clang::BinaryOperator>(expression);
       binary && binary->getOpcode() == clang::BO_Add) {
     const bool first = binary->getLHS()->getType()->isPointerType();
@@ -273,7 +291,7 @@ MaybeBound Bounds::pointer(const clang::Expr* expression, unsigned deep) const {
 }
 
 MaybeBound Bounds::place(const clang::Expr* expression, unsigned deep) const {
-  if (expression == nullptr || deep > kDeepest || expression->isValueDependent()) return std::nullopt;
+  if (expression == nullptr || expression->isValueDependent() || !goes_on(deep)) return std::nullopt;
   expression = expression->IgnoreParenImpCasts();
   if (const auto* element = dyn_cast<clang::ArraySubscriptExpr>(expression)) {
     const std::int64_t unit = step_of(element->getBase()->getType(), context_);
@@ -290,6 +308,7 @@ MaybeBound Bounds::place(const clang::Expr* expression, unsigned deep) const {
     const std::optional<std::int64_t> behind = offset_of(*member, context_);
     return behind ? plus(object, constant_bound(*behind)) : std::nullopt;
   }
+  if (const auto* called = dyn_cast<clang::CallExpr>(expression)) return result(*called, Asked::Place, deep);
   const auto* named = dyn_cast<clang::DeclRefExpr>(expression);
   return named != nullptr && device_variable(*named->getDecl()) != nullptr ? MaybeBound(constant_bound(0))
                                                                            : std::nullopt;
@@ -361,8 +380,8 @@ void Bounds::assume(const clang::Expr* condition, bool holds) {
   // What a launch gives counts as it is: a size that is tested for 0 is still a size.
   const bool kernel = function_.hasAttr<clang::CUDAGlobalAttr>();
   const auto kept = [&](const Variable& variable) {
-    const auto changed = changed_.find(variable.first);
-    return (changed == changed_.end() || changed->second == Change::Up) &&
+    return !unknown_.contains(variable.first) &&
+           changes_.only_grows(*variable.first, name_in(whole, *variable.first)) &&
            !(kernel && isa<clang::ParmVarDecl>(variable.first));
   };
   const bool all = terms(whole, holds, compared);

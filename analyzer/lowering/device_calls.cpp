@@ -11,6 +11,7 @@
 
 #include "analyzer/lowering/device_body.h"
 #include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/Type.h"
@@ -265,14 +266,65 @@ Paths Body::translate(const Call& call, const Path& path) const {
   return places;
 }
 
+void Body::note_moved(const clang::FieldDecl* field, const MaybeBound& by) {
+  if (field == nullptr || !field->getType()->isPointerType() || !leaves_begin(by)) return;
+  // What a lambda captures is read where it was made.
+  const auto* record = dyn_cast<clang::CXXRecordDecl>(field->getParent());
+  if (record != nullptr && record->isLambda()) return;
+  const bool kept = by->plain && !function_.hasAttr<clang::CUDAGlobalAttr>();
+  const auto [known, is_new] = moved_.try_emplace(field, kept ? *by : moved_bound());
+  learned_ |= is_new;
+  if (is_new || known->second.elsewhere || (kept && known->second.parameters == by->parameters)) return;
+  known->second = moved_bound();
+  learned_ = true;
+}
+
+void Body::note_moved(const Paths& places, const MaybeBound& by) {
+  for (const Path& path : places)
+    if (!path.steps.empty()) note_moved(path.steps.back(), by);
+}
+
+/// Not in a loop: what grows from round to round begins where it began.
+void Body::note_moved_by(const Call& call, const Summary& summary) {
+  const auto given = [&](const clang::ParmVarDecl* parameter) -> const clang::Expr* {
+    const unsigned position = parameter == nullptr ? 0U : parameter->getFunctionScopeIndex();
+    return parameter == nullptr || position >= call.arguments.size() ? nullptr : call.arguments[position];
+  };
+  for (const auto& [field, by] : summary.moved) {
+    if (!continues_.empty()) break;
+    MaybeBound here = by;
+    if (by.plain) {
+      const unsigned position = *by.parameters.begin();
+      here = position < call.arguments.size() ? bounds_.number(call.arguments[position]) : std::nullopt;
+      here = plus(times(here, constant_bound(by.scale)), constant_bound(by.shift));
+    }
+    note_moved(field, here);
+  }
+  // What it keeps of what it is given.
+  const auto note_kept = [&](const clang::FieldDecl* field, const Paths& values) {
+    for (const Path& path : values) {
+      const auto* parameter = path.base == &kThis || path.depth() != 1 ? nullptr : parameter_of(path);
+      const clang::Expr* argument = given(parameter);
+      if (argument != nullptr && argument->getType()->isPointerType()) note_moved(field, bounds_.pointer(argument));
+    }
+  };
+  for (const auto& [path, values] : summary.stores)
+    if (!path.steps.empty()) note_kept(path.steps.back(), values);
+  for (const auto& [fields, values] : summary.returned_fields)
+    if (!fields.empty()) note_kept(fields.back(), values);
+}
+
 MaybeBound Body::begin_of(const Call& call, const Path& path, const Begin& begin) const {
   MaybeBound inside = begin.bound();
+  if (std::ranges::any_of(path.steps, [this](const clang::FieldDecl* step) { return moved_.contains(step); }))
+    return moved_bound();
   const auto argument = [&](unsigned position) -> const clang::Expr* {
     return position < call.arguments.size() ? call.arguments[position] : nullptr;
   };
   if (!inside) return inside;
   if (!inside->number) {
     // In terms of its own parameters: only one that is an index is followed.
+    if (inside->elsewhere) return inside;
     if (!inside->plain) return std::nullopt;
     const MaybeBound given = bounds_.number(argument(*inside->parameters.begin()));
     const bool single = inside->single, loose = inside->loose;
@@ -321,6 +373,8 @@ void Body::call_with_summary(const Call& call, const Summary& summary) {
         decides_address(call.arguments[position]))
       decided_pointers.insert(path.base);
   }
+  note_moved_by(call, summary);
+  ends_ += summary.ends ? 1 : 0;
   const Flow here = flow_;
   const clang::SourceLocation at = call.expression.getExprLoc();
   const clang::SourceManager& files = context_.getSourceManager();

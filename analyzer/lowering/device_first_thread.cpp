@@ -25,6 +25,23 @@ using clang::isa;
 
 constexpr unsigned kDeepestRoot = 40;  ///< of expressions in expressions, through variables
 
+/// Whether there is memory at all behind a parameter: all threads have the same.
+bool is_null_test(const clang::Expr* condition) {
+  condition = condition->IgnoreParenImpCasts();
+  if (const auto* unary = dyn_cast<clang::UnaryOperator>(condition); unary && unary->getOpcode() == clang::UO_LNot)
+    return is_null_test(unary->getSubExpr());
+  if (const auto* binary = dyn_cast<clang::BinaryOperator>(condition); binary && binary->isEqualityOp()) {
+    const auto is_null = [](const clang::Expr* side) {
+      const auto* cast = dyn_cast<clang::CastExpr>(side->IgnoreParens());
+      return cast != nullptr && cast->getCastKind() == clang::CK_NullToPointer;
+    };
+    return (is_null(binary->getLHS()) && is_null_test(binary->getRHS())) ||
+           (is_null(binary->getRHS()) && is_null_test(binary->getLHS()));
+  }
+  const auto* name = dyn_cast<clang::DeclRefExpr>(condition);
+  return name != nullptr && isa<clang::ParmVarDecl>(name->getDecl()) && name->getType()->isPointerType();
+}
+
 }  // namespace
 
 void Bounds::collect(const clang::Stmt* statement, Roots& out, unsigned deep) const {
@@ -45,11 +62,12 @@ void Bounds::collect(const clang::Stmt* statement, Roots& out, unsigned deep) co
     if (named == nullptr || !out.through.insert(named).second) return;
     if (isa<clang::ParmVarDecl>(named)) {
       const bool index = !function_.hasAttr<clang::CUDAGlobalAttr>() && !named->getType()->isPointerType();
-      if (index) out.indices.emplace(nullptr, "");
+      if (index) out.indices.emplace(named, "");
     } else if (named->isLocalVarDecl()) {
-      if (changed_.contains(named) || !named->hasInit()) out.indices.emplace(named, "");
+      if (is_changed(*named) || !named->hasInit()) out.indices.emplace(named, "");
       collect(named->getInit(), out, deep + 1);
     }
+    for (const Change& change : changes_.of(*named)) collect(change.value, out, deep + 1);
     return;
   }
   for (const clang::Stmt* child : statement->children()) collect(child, out, deep + 1);
@@ -60,7 +78,7 @@ bool Bounds::looked_up(const clang::Expr* expression, unsigned deep) const {
   expression = expression->IgnoreParenCasts();
   if (const auto* name = dyn_cast<clang::DeclRefExpr>(expression)) {
     const auto* local = dyn_cast<clang::VarDecl>(name->getDecl());
-    return local != nullptr && local->isLocalVarDecl() && local->hasInit() && !changed_.contains(local) &&
+    return local != nullptr && local->isLocalVarDecl() && local->hasInit() && !is_changed(*local) &&
            looked_up(local->getInit(), deep + 1);
   }
   const auto* element = dyn_cast<clang::ArraySubscriptExpr>(expression);
@@ -115,11 +133,13 @@ bool Bounds::first_passes(const clang::Expr* condition, bool holds) const {
     default:
       if (a && b) return op == clang::BO_LT ? *a < *b : *a <= *b;
   }
-  if (!number(smaller)) return false;
+  const MaybeBound compared = number(smaller);
+  if (!compared) return false;
+  // `n < 5`, `n <= 1024`: which launches it is true of nobody knows.
+  if (!a && b && !compared->loose) return false;
   // A size, alike for all threads. What a function is given for a limit is taken for one.
   const auto* given = dyn_cast<clang::DeclRefExpr>(limit->IgnoreParenCasts());
-  if (given != nullptr && isa<clang::ParmVarDecl>(given->getDecl()) && !changed_.contains(given->getDecl()))
-    return true;
+  if (given != nullptr && isa<clang::ParmVarDecl>(given->getDecl()) && !is_changed(*given->getDecl())) return true;
   Roots roots;
   collect(limit, roots, 0);
   return roots.indices.empty();
@@ -128,14 +148,22 @@ bool Bounds::first_passes(const clang::Expr* condition, bool holds) const {
 void Bounds::guard(const clang::Expr* condition, bool holds, const std::optional<Variable>& variable) {
   if (condition == nullptr || first_passes(condition, holds)) return;
   Guard guard{.variable = variable};
-  collect(condition, guard.roots, 0);
-  if (!guard.roots.indices.empty()) guards_.push_back(std::move(guard));
+  if (!is_null_test(condition)) collect(condition, guard.roots, 0);
+  if (guard.roots.indices.empty()) guard.choice.emplace(condition, holds);
+  guards_.push_back(std::move(guard));
+}
+
+Choices Bounds::choices() const {
+  Choices result;
+  for (const Guard& guard : guards_)
+    if (guard.choice) result.insert(*guard.choice);
+  return result;
 }
 
 MaybeBound Bounds::reached(MaybeBound bound, const std::vector<const clang::Expr*>& made_of) const {
   if (!bound || guards_.empty()) return bound;
   const bool at_front = bound->number == 0 && !bound->single && !bound->fixed;
-  if (!at_front && !bound->loose) return bound;
+  if (!at_front && !bound->plain) return bound;
   Roots index;
   for (const clang::Expr* one : made_of) collect(one, index, 0);
   const auto fails = [&](const Guard& guard) {

@@ -47,6 +47,8 @@ struct Summary {
   std::map<Path, Paths> copies;    ///< the same for whole objects
   Paths returns;                   ///< a pointer or reference: what it points to; an object: what it is a copy of
   std::map<std::vector<const clang::FieldDecl*>, Paths> returned_fields;  ///< pointers in a returned object
+  MovedFields moved;                                                      ///< in terms of its own parameters
+  bool ends = false;                                                      ///< some threads end in it
   std::set<unsigned> deciders;  ///< parameters whose value decides whether or where there are accesses
   bool unknown = false;         ///< too big to be followed: anything may happen to what it reaches
   Flow exits = kNowhere;        ///< where it returns, called before any wait for the grid in front

@@ -110,6 +110,11 @@ std::uint32_t limits_of(const clang::FunctionDecl& function, unsigned deep) {
 
 }  // namespace
 
+bool ends_thread(const clang::Stmt& statement) {
+  const auto* assembly = dyn_cast<clang::GCCAsmStmt>(&statement);
+  return assembly != nullptr && llvm::StringRef(assembly->getAsmString()).contains("exit");
+}
+
 bool leaves(const clang::Stmt* statement) {
   if (const auto* block = dyn_cast<clang::CompoundStmt>(statement))
     return !block->body_empty() && leaves(block->body_back());

@@ -25,6 +25,9 @@ namespace streamsan::analyzer::device {
 /// A bit for each of the first 32 parameters: it is a limit. Without a body: 0.
 std::uint32_t limits_of(const clang::FunctionDecl& function);
 
+/// Assembly by which the thread that gets there ends.
+bool ends_thread(const clang::Stmt& statement);
+
 /// Nothing that stands behind the statement is reached from it.
 bool leaves(const clang::Stmt* statement);
 

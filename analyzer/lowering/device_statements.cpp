@@ -47,7 +47,7 @@ bool jumps_out(const clang::Stmt* statement, bool in_loop = false) {
 }  // namespace
 
 Body::Body(Summaries& summaries, const clang::FunctionDecl& definition)
-    : summaries_(summaries), function_(definition), context_(definition.getASTContext()), bounds_(definition) {
+    : summaries_(summaries), function_(definition), context_(definition.getASTContext()), bounds_(definition, &moved_) {
   marks_ = marks_in(definition);
   for (const clang::ParmVarDecl* parameter : definition.parameters()) memory_.add_parameter(parameter);
   memory_.add_parameter(&kThis);
@@ -72,6 +72,7 @@ bool Body::round() {
   flow_ = {};
   exits_ = kNowhere;
   triggers_ = touches_after_trigger_ = false;
+  ends_ = 0;
   walk_initializers(false);
   walk(function_.getBody(), false);
   exits_ |= flow_;
@@ -84,6 +85,8 @@ Summary Body::summary() const {
   Summary result;
   result.effects = effects_;
   result.unknown = unknown_;
+  result.moved = moved_;
+  result.ends = ends_ != 0;
   result.exits = exits_;
   result.triggers_first = triggers_first_;
   result.triggers = triggers_;
@@ -158,7 +161,7 @@ void Body::touch(const Paths& places, ir::Mode mode, bool data) {
     effect.atomics |= mode == ir::Mode::Atomic;
     effect.unknown |= mode == ir::Mode::Unknown;
     effect.always |= !data;
-    effect.begin.add(begins_);
+    effect.begin.add(begins_, bounds_.choices());
     note_early(effect, mode);
     touches_after_trigger_ |= triggers_;
   }
@@ -181,6 +184,7 @@ void Body::assign(const Paths& places, clang::QualType type, const clang::Expr* 
     memory_.copy(places, place(source));
   } else {
     memory_.store(places, value(source));
+    if (type->isPointerType()) note_moved(places, bounds_.pointer(source));
   }
   for (const Path& path : places) {
     if (path.depth() == 0 && deciders_.contains(path.base)) note_deciders(source);
@@ -216,13 +220,14 @@ void Body::walk_block(const clang::CompoundStmt& block, bool data) {
       pass_marks(reached, offset(written ? range.getBegin() : range.getEnd()) + 1);
       reached = offset(range.getEnd()) + 1;
     }
+    const unsigned ended = ends_;
     walk(child, data);
     const auto* condition = dyn_cast<clang::IfStmt>(child);
     if (condition != nullptr && condition->isConsteval()) condition = nullptr;
     if (condition != nullptr && jumps(condition) && on_data(condition->getCond())) data = true;
     if (condition != nullptr && leaves(condition->getThen()) && !jumps(condition->getElse())) {
       bounds_.assume(condition->getCond(), false);
-    } else if (jumps_out(child)) {
+    } else if (jumps_out(child) || ended != ends_) {
       bounds_.guard_all();
     }
   }
@@ -372,6 +377,7 @@ void Body::walk_assembly(const clang::Stmt& statement, bool data) {
   const std::string text = assembly->getAsmString();
   pass(grid_assembly(text));
   pass_barrier(text);
+  ends_ += ends_thread(statement) ? 1 : 0;
   if (llvm::StringRef(text).ltrim().starts_with("prefetch")) return;
   for (const clang::Expr* output : assembly->outputs()) touch(place(output), ir::Mode::Unknown, data);
   for (const clang::Expr* input : assembly->inputs()) {
@@ -406,6 +412,8 @@ void Body::access(const clang::Expr& expression, bool data) {
     begins_ = bounds_.place(binary->getLHS());
     touch(target, compound ? ir::Mode::ReadWrite : ir::Mode::Write, decides_address(binary->getLHS()) || data);
     if (!compound) return assign(target, binary->getLHS()->getType(), binary->getRHS());
+    if (binary->getLHS()->getType()->isPointerType() && continues_.empty())
+      note_moved(target, binary->getOpcode() == clang::BO_AddAssign ? bounds_.number(binary->getRHS()) : moved_bound());
     if (!on_data(binary->getRHS())) return;
     for (const Path& path : target) {
       if (path.depth() == 0) learned_ |= data_variables_.insert(path.base).second;
@@ -414,6 +422,7 @@ void Body::access(const clang::Expr& expression, bool data) {
   }
   if (const auto* unary = dyn_cast<clang::UnaryOperator>(&expression); unary && unary->isIncrementDecrementOp()) {
     begins_ = bounds_.place(unary->getSubExpr());
+    if (unary->getType()->isPointerType() && continues_.empty()) note_moved(place(unary->getSubExpr()), moved_bound());
     return touch(place(unary->getSubExpr()), ir::Mode::ReadWrite, decides_address(unary->getSubExpr()) || data);
   }
   if (const auto* temporary = dyn_cast<clang::MaterializeTemporaryExpr>(&expression)) {

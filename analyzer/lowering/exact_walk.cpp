@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "analyzer/lowering/device_limits.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
@@ -31,11 +32,6 @@ bool contains(const clang::Stmt* statement) {
   if (isa<Kinds...>(statement)) return true;
   if (isa<clang::LambdaExpr>(statement)) return false;
   return std::ranges::any_of(statement->children(), [](const clang::Stmt* child) { return contains<Kinds...>(child); });
-}
-
-bool leaves_somewhere(const clang::Stmt* statement) {
-  return contains<clang::ReturnStmt, clang::BreakStmt, clang::ContinueStmt, clang::GotoStmt, clang::CXXThrowExpr>(
-      statement);
 }
 
 /// Takes a pointer out of memory, by an index.
@@ -101,6 +97,32 @@ bool counts(const clang::Expr* increment, const clang::VarDecl* counter) {
 }
 
 }  // namespace
+
+bool ExactWalk::ends_thread(const clang::FunctionDecl& function) {
+  const clang::FunctionDecl* body = nullptr;
+  if (!function.hasBody(body) || body->isDependentContext()) return false;
+  const auto [known, is_new] = ends_.try_emplace(body, false);
+  if (!is_new) return known->second;
+  const bool result = ends_thread_in(body->getBody());
+  return ends_[body] = result;
+}
+
+bool ExactWalk::ends_thread_in(const clang::Stmt* statement) {
+  if (statement == nullptr) return false;
+  if (device::ends_thread(*statement)) return true;
+  const auto* call = dyn_cast<clang::CallExpr>(statement);
+  const clang::FunctionDecl* callee = call == nullptr ? nullptr : call->getDirectCallee();
+  return (callee != nullptr && ends_thread(*callee)) ||
+         std::ranges::any_of(statement->children(), [this](const clang::Stmt* child) { return ends_thread_in(child); });
+}
+
+bool ExactWalk::leaves_somewhere(const clang::Stmt* statement) {
+  if (contains<clang::ReturnStmt, clang::BreakStmt, clang::ContinueStmt, clang::GotoStmt, clang::CXXThrowExpr>(
+          statement))
+    return true;
+  // Few kernels end threads by other means.
+  return ends_thread(kernel_) && ends_thread_in(statement);
+}
 
 ExactWalk::ExactWalk(const clang::FunctionDecl& kernel, const KnownLaunch& launch)
     : kernel_(kernel), launch_(launch), context_(kernel.getASTContext()) {}
@@ -204,14 +226,15 @@ void ExactWalk::walk(const clang::Stmt* statement) {
     walk_for(*loop);
   } else if (isa<clang::WhileStmt, clang::DoStmt, clang::SwitchStmt, clang::CXXForRangeStmt, clang::CXXTryStmt>(
                  statement)) {
-    if (contains<clang::ReturnStmt, clang::GotoStmt>(statement)) alive_ = false;
+    if (contains<clang::ReturnStmt, clang::GotoStmt>(statement) || ends_thread_in(statement)) alive_ = false;
   } else if (const auto* result = dyn_cast<clang::ReturnStmt>(statement)) {
     if (const clang::Expr* what = result->getRetValue()) {
       what->isGLValue() ? walk_place(what) : walk(what);
       returned_ = what->isGLValue() ? place(what) : value(what);
     }
     alive_ = false;
-  } else if (isa<clang::BreakStmt, clang::ContinueStmt, clang::GotoStmt, clang::LabelStmt>(statement)) {
+  } else if (isa<clang::BreakStmt, clang::ContinueStmt, clang::GotoStmt, clang::LabelStmt>(statement) ||
+             device::ends_thread(*statement)) {
     alive_ = false;
   } else if (const auto* choice = dyn_cast<clang::ConditionalOperator>(statement)) {
     walk(choice->getCond());
@@ -326,8 +349,8 @@ void ExactWalk::walk_choice(const clang::Expr* condition, const clang::Stmt* yes
 }
 
 void ExactWalk::walk_for(const clang::ForStmt& loop) {
-  const bool ends_early = contains<clang::ReturnStmt, clang::BreakStmt, clang::GotoStmt>(loop.getBody());
-  const bool returns = contains<clang::ReturnStmt, clang::GotoStmt>(loop.getBody());
+  const bool returns = contains<clang::ReturnStmt, clang::GotoStmt>(loop.getBody()) || ends_thread_in(loop.getBody());
+  const bool ends_early = returns || contains<clang::BreakStmt>(loop.getBody());
   const clang::VarDecl* counter = counter_of(loop);
   const auto* condition = clang::dyn_cast_or_null<clang::BinaryOperator>(
       loop.getCond() == nullptr ? nullptr : loop.getCond()->IgnoreParens());
@@ -440,12 +463,13 @@ void ExactWalk::walk_body(const clang::FunctionDecl& function, const clang::Call
   // One that returns in several places may return several things.
   const auto* block = dyn_cast<clang::CompoundStmt>(definition->getBody());
   if (block != nullptr && !block->body_empty() && isa<clang::ReturnStmt>(block->body_back()) &&
-      std::ranges::none_of(llvm::drop_end(block->body()), leaves_somewhere))
+      std::ranges::none_of(llvm::drop_end(block->body()),
+                           [this](const clang::Stmt* inside) { return leaves_somewhere(inside); }))
     results_[&call] = returned_;
   returned_.reset();
   known_ = kept;
   space_.drop_conditions(before);
-  alive_ = true;
+  alive_ = !ends_thread(*definition);
 }
 
 }  // namespace device

@@ -6,6 +6,7 @@
 //   exact_values.cpp  what an expression is, and where a place is
 #pragma once
 
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -51,6 +52,10 @@ class ExactWalk {
   void walk_for(const clang::ForStmt& loop);
   void declare(const clang::VarDecl& variable);
   void walk_call(const clang::CallExpr& call);
+  /// Threads end in it, by assembly.
+  bool ends_thread(const clang::FunctionDecl& function);
+  bool ends_thread_in(const clang::Stmt* statement);
+  bool leaves_somewhere(const clang::Stmt* statement);
   void walk_body(const clang::FunctionDecl& function, const clang::CallExpr& call);
   /// What stands around an access to a place, and is an access itself.
   void walk_place(const clang::Expr* place);
@@ -85,6 +90,7 @@ class ExactWalk {
   std::unordered_map<const clang::Expr*, MaybeLinear> results_;  ///< of calls
   std::set<const clang::ValueDecl*> changed_;
   std::set<const clang::FunctionDecl*> read_;
+  std::map<const clang::FunctionDecl*, bool> ends_;  ///< the threads that get there
   MaybeLinear this_, returned_;
   bool alive_ = true;  ///< all threads get to here for which the conditions hold
   unsigned deep_ = 0;

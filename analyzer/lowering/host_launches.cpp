@@ -145,7 +145,8 @@ void Launches::kernel_accesses(ir::Op& op, const clang::FunctionDecl* kernel,
       op.accesses.back().part = effect.part;
     }
   for (ir::Access& access : op.accesses)
-    if (access.part.kind == ir::Part::Kind::From) settle(access.part, op.arguments, integers);
+    if (access.part.kind == ir::Part::Kind::From && access.part.arguments != 0)
+      settle(access.part, op.arguments, integers);
   if (kernel == nullptr || !kernel->isDefined() || (integers.empty() && !in_objects)) return;
   // The body was read, and does not show where it begins: one of these numbers may say so, unless indices in memory do.
   for (ir::Access& access : op.accesses)

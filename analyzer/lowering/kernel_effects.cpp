@@ -122,7 +122,7 @@ ParameterEffect charge(const clang::ParmVarDecl& parameter, const device::Summar
     if (path.base != &parameter || path.depth() > 1) continue;
     add(effect, always, what);
     early.add(what);
-    begin.add(what.begin.bound());
+    begin.add(what.begin.bound(), {});
     std::string member;
     for (const clang::FieldDecl* step : path.steps) {
       if (step == nullptr) break;
@@ -132,7 +132,7 @@ ParameterEffect charge(const clang::ParmVarDecl& parameter, const device::Summar
     auto& [member_effect, member_always] = members[member];
     add(member_effect, member_always, what);
     early_members[member].add(what);
-    begin_members[member].add(what.begin.bound());
+    begin_members[member].add(what.begin.bound(), {});
   }
   early.tell(effect);
   effect.part = device::part_of(begin);
@@ -202,11 +202,12 @@ std::vector<VariableEffect> KernelEffects::variables(const clang::FunctionDecl& 
       done.emplace_back();
     }
     add(result[at], done[at].always, what);
-    done[at].begin.add(what.begin.bound());
+    done[at].begin.add(what.begin.bound(), {});
   }
   for (std::size_t i = 0; i < result.size(); ++i) {
     result[i].part = device::part_of(done[i].begin);
-    if (result[i].part.kind != ir::Part::Kind::Unknown) continue;
+    const bool moved = result[i].part == ir::Part{.kind = ir::Part::Kind::From};
+    if (result[i].part.kind != ir::Part::Kind::Unknown && !moved) continue;
     // A table that is looked up in is taken to be looked up all over.
     const device::MaybeBound& bound = done[i].begin.bound();
     result[i].part = bound && bound->spread
