@@ -33,8 +33,9 @@ bool has_one_of(const std::vector<std::string>& words, llvm::ArrayRef<llvm::Stri
 }  // namespace
 
 Meaning meaning_of(llvm::StringRef name, Meaning otherwise) {
-  static constexpr std::array<llvm::StringRef, 8> kHowMuch = {"size", "bytes",  "count", "num",
-                                                              "len",  "length", "n",     "max"};
+  static constexpr std::array<llvm::StringRef, 21> kHowMuch = {
+      "size",  "bytes",    "count",   "num",    "len",      "length", "n",      "max",       "width", "height", "elements",
+      "elems", "capacity", "samples", "pixels", "channels", "dim",    "points", "particles", "total", "extent"};
   static constexpr std::array<llvm::StringRef, 6> kPitch = {"pitch", "stride", "ld", "lda", "ldb", "ldc"};
   static constexpr std::array<llvm::StringRef, 9> kWhere = {"offset", "begin", "first", "start", "pos",
                                                             "from",   "row",   "col",   "origin"};
