@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 
+#include "analyzer/ir/rings.h"
 #include "analyzer/ir/naming.h"
 #include "analyzer/ir/walk.h"
 
@@ -64,7 +65,10 @@ void HandleQuestions::wait() {
       look_.op->kind == OpKind::Wait ? look_.order->stream_of(values_, *look_.store, look_.index) : kUnknown;
   waited_events_.emplace_back(event, look_.index);
   if (look_.order->never_recorded(values_, event)) {
-    const bool perhaps = in_construction() || may_ask_for_record();
+    // Where a function asks which one of several it is, it may take those that were recorded.
+    const bool one_of_several = values_.of_a_callee(look_.index) && look_.op->event.place != ir::kNoPlace &&
+                                ir::as_written(values_.function(), look_.op->event.place).find("[each]") != std::string::npos;
+    const bool perhaps = in_construction() || may_ask_for_record() || one_of_several;
     Hazard hazard = look_.start(Check::EventWaitWithoutRecord, perhaps ? Level::Maybe : Level::Definite);
     hazard.later = witness_.action(look_.index, waiter);
     hazard.event = witness_.event(event, look_.op->event, look_.index);
