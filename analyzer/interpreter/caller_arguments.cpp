@@ -132,8 +132,8 @@ std::string CallerArguments::number(llvm::StringRef called, int depth, Meaning o
   const bool makes_room = depth > 0 && parameter != nullptr;
   Meaning meaning = meaning_of(called, otherwise);
   if (parameter != nullptr && element_.empty()) {
-    if (const auto needed = compared_with(*parameter)) return std::to_string(*needed);
-    if (counts_objects(*parameter)) meaning = Meaning::HowMany;
+    if (const auto needed = file_.numbers.compared_with(*parameter)) return std::to_string(*needed);
+    if (file_.numbers.counts_objects(*parameter)) meaning = Meaning::HowMany;
   }
   // It may be a size, or say which one: so each of a call is another one, and small enough for a size.
   if (!way_.alike && depth == 0 && !alone_ && !fixed_ && meaning == Meaning::HowMuch &&

@@ -250,7 +250,7 @@ bool CallerArguments::is_shape(QualType of) const {
 /// As many as the function asks for.
 std::string CallerArguments::elements_needed() const {
   const auto* parameter = llvm::dyn_cast_or_null<clang::ParmVarDecl>(filled_);
-  const auto needed = parameter == nullptr ? std::nullopt : compared_with(*parameter);
+  const auto needed = parameter == nullptr ? std::nullopt : file_.numbers.compared_with(*parameter);
   return needed ? std::to_string(*needed) : elements();
 }
 
