@@ -11,8 +11,8 @@
 #include <optional>
 #include <set>
 
-#include "analyzer/ir/rings.h"
 #include "analyzer/ir/naming.h"
+#include "analyzer/ir/rings.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
@@ -66,8 +66,9 @@ void HandleQuestions::wait() {
   waited_events_.emplace_back(event, look_.index);
   if (look_.order->never_recorded(values_, event)) {
     // Where a function asks which one of several it is, it may take those that were recorded.
-    const bool one_of_several = values_.of_a_callee(look_.index) && look_.op->event.place != ir::kNoPlace &&
-                                ir::as_written(values_.function(), look_.op->event.place).find("[each]") != std::string::npos;
+    const bool one_of_several =
+        values_.of_a_callee(look_.index) && look_.op->event.place != ir::kNoPlace &&
+        ir::as_written(values_.function(), look_.op->event.place).find("[each]") != std::string::npos;
     const bool perhaps = in_construction() || may_ask_for_record() || one_of_several;
     Hazard hazard = look_.start(Check::EventWaitWithoutRecord, perhaps ? Level::Maybe : Level::Definite);
     hazard.later = witness_.action(look_.index, waiter);

@@ -11,8 +11,8 @@
 // to it: in a whole program of one function the current stream is the default one. So is a tensor that the function is
 // given: its caller has filled it on the current stream, and goes on there.
 //
-// A stream that is a field which nobody sets is left out as well: that of a struct of the file's own which says null of
-// it (HandleField::unset), or of a variable that this function fills, as a cudaLaunchConfig_t, all but its stream.
+// A stream that is a field which nobody sets is left out as well (unset_stream.cpp): of a variable that is made here, if
+// its class is the file's own and says null of it, or if it is filled here, as a cudaLaunchConfig_t, all but its stream.
 //
 // An algorithm of Thrust whose policy names no stream leaves it out, too. But the host waits for it: it harms nobody but
 // work on the stream that is enqueued before it, on memory that both use, and that nothing has waited for.
@@ -27,6 +27,7 @@
 #include <algorithm>
 
 #include "analyzer/analysis/given_stream.h"
+#include "analyzer/analysis/unset_stream.h"
 #include "analyzer/ir/hidden.h"
 #include "analyzer/ir/walk.h"
 
@@ -68,38 +69,12 @@ class Omitted {
  private:
   [[nodiscard]] bool leaves_out(const Op& op) const {
     if (op.site == ir::kNoSite) return false;
-    return op.kind == OpKind::Enqueue ? op.implicit_stream || is_never_set(op.stream)
+    return op.kind == OpKind::Enqueue ? op.implicit_stream || is_unset(op.stream)
                                       : op.implicit_stream && op.kind == OpKind::Call;
   }
 
-  /// A field that is null because nobody has said anything of it.
-  [[nodiscard]] bool is_never_set(const Operand& stream) const {
-    if (stream.kind != Operand::Kind::Value || stream.place == ir::kNoPlace) return false;
-    if (function_[stream.place].kind != Place::Kind::Field) return false;
-    const auto known = program_.fields.find(ir::field_key(function_, stream.place));
-    if (known != program_.fields.end() && known->second.unset) return true;
-    // A variable that nobody else fills, made with `{}`.
-    const auto [variable, through_pointer] = ir::root(function_, stream.place);
-    if (variable == ir::kNoPlace || through_pointer || function_[variable].kind != Place::Kind::Local) return false;
-    const Op* only = ir::only_store(function_, stream.place);
-    if (only == nullptr || only->kind != OpKind::Assign || only->source.kind != Operand::Kind::Null) return false;
-    if (only->site != ir::kNoSite && function_[only->site].line != 0) return false;
-    return !is_given_away(variable);
-  }
-
-  /// To a function, which may fill it.
-  [[nodiscard]] bool is_given_away(ir::PlaceId variable) const {
-    return std::ranges::any_of(function_.blocks, [&](const ir::Block& block) {
-      return std::ranges::any_of(block.ops, [&](const Op& op) {
-        if (op.kind != OpKind::Call && op.kind != OpKind::Escape) return false;
-        bool given = false;
-        ir::for_each_operand(op, [&](const Operand& operand) {
-          given |= operand.kind == Operand::Kind::Address && operand.place != ir::kNoPlace &&
-                   ir::root(function_, operand.place).place == variable;
-        });
-        return given;
-      });
-    });
+  [[nodiscard]] bool is_unset(const Operand& stream) const {
+    return stream.kind == Operand::Kind::Value && is_never_set(function_, stream.place, program_);
   }
 
   /// The library waits for its own work.

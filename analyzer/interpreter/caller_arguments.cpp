@@ -135,9 +135,10 @@ std::string CallerArguments::number(llvm::StringRef called, int depth, Meaning o
   Meaning meaning = meaning_of(called, otherwise);
   if (parameter != nullptr && element_.empty()) {
     // In another call of two alike numbers, or in the same one, they may have to differ.
-    if (const auto needed = compared_with(*parameter); needed && (way_.alike || compared_.insert(*needed).second))
+    if (const auto needed = file_.numbers.compared_with(*parameter);
+        needed && (way_.alike || compared_.insert(*needed).second))
       return std::to_string(*needed);
-    if (counts_objects(*parameter)) meaning = Meaning::HowMany;
+    if (file_.numbers.counts_objects(*parameter)) meaning = Meaning::HowMany;
   }
   // With `begin` in front of it, `end` lies behind that.
   const auto* named = llvm::dyn_cast_or_null<clang::Decl>(filled_);

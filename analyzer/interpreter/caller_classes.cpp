@@ -24,6 +24,31 @@ QualType argument(const clang::ClassTemplateSpecializationDecl& record, unsigned
   return given.getKind() == clang::TemplateArgument::Type ? given.getAsType() : QualType();
 }
 
+/// An object of it may come to its end.
+bool has_usable_end(const clang::CXXRecordDecl& record) {
+  const clang::CXXDestructorDecl* end = record.getDestructor();
+  if (end == nullptr) return !record.defaultedDestructorIsDeleted();
+  return !end->isDeleted() && end->getAccess() == clang::AS_public;
+}
+
+/// `Class object{};` is C++.
+bool starts_empty(const clang::CXXRecordDecl& record) {
+  if (!record.hasDefinition() || !has_usable_end(record)) return false;
+  for (const clang::CXXConstructorDecl* constructor : record.ctors())
+    if (constructor->isDefaultConstructor() && !constructor->isImplicit())
+      return !constructor->isDeleted() && constructor->getAccess() == clang::AS_public;
+  // It may be a template, as in the standard library.
+  if (record.hasUserDeclaredConstructor() || record.isUnion()) return record.hasDefaultConstructor();
+  const auto part_starts = [](QualType type) {
+    const clang::CXXRecordDecl* inside = type->getBaseElementTypeUnsafe()->getAsCXXRecordDecl();
+    return !type->isReferenceType() && (inside == nullptr || starts_empty(*inside));
+  };
+  return std::ranges::all_of(record.bases(), [&](const auto& base) { return part_starts(base.getType()); }) &&
+         std::ranges::all_of(record.fields(), [&](const clang::FieldDecl* field) {
+           return field->hasInClassInitializer() || part_starts(field->getType());
+         });
+}
+
 }  // namespace
 
 std::optional<std::string> CallerArguments::object(QualType type, const clang::CXXRecordDecl& record,
@@ -38,7 +63,7 @@ std::optional<std::string> CallerArguments::object(QualType type, const clang::C
   }
   if (record.isInStdNamespace() && instance != nullptr)
     if (const auto known = of_standard(*instance, type, called, depth)) return known->empty() ? std::nullopt : known;
-  if (record.isLambda() || record.isUnion()) return std::nullopt;
+  if (record.isLambda() || record.isUnion() || !has_usable_end(record)) return std::nullopt;
   const bool of_system = symbols_.in_system_header(record);
   if (record.isAbstract()) {
     // Of several it is not known which.
@@ -49,8 +74,7 @@ std::optional<std::string> CallerArguments::object(QualType type, const clang::C
   }
   const std::string name = fresh();
   if (record.isAggregate()) {
-    if (std::ranges::any_of(record.fields(), [](const auto* field) { return field->getType()->isReferenceType(); }))
-      return std::nullopt;
+    if (!starts_empty(record)) return std::nullopt;
     declare(spelling, name, "{}");
     if (!of_system) fill(name, record, depth);
     return name;
@@ -66,7 +90,7 @@ std::optional<std::string> CallerArguments::object(QualType type, const clang::C
     declare(spelling, name, list->empty() ? "{}" : "(" + *list + ")");
     return name;
   }
-  if (record.hasDefaultConstructor() && !record.hasUserDeclaredConstructor()) {
+  if (!record.hasUserDeclaredConstructor() && starts_empty(record)) {
     declare(spelling, name, "{}");
     return name;
   }
@@ -252,7 +276,7 @@ bool CallerArguments::is_shape(QualType of) const {
 /// As many as the function asks for.
 std::string CallerArguments::elements_needed() const {
   const auto* parameter = llvm::dyn_cast_or_null<clang::ParmVarDecl>(filled_);
-  const auto needed = parameter == nullptr ? std::nullopt : compared_with(*parameter);
+  const auto needed = parameter == nullptr ? std::nullopt : file_.numbers.compared_with(*parameter);
   return needed ? std::to_string(*needed) : elements();
 }
 

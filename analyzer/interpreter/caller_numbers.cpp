@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "clang/AST/ASTContext.h"
@@ -34,8 +36,9 @@ bool has_one_of(const std::vector<std::string>& words, llvm::ArrayRef<llvm::Stri
 
 Meaning meaning_of(llvm::StringRef name, Meaning otherwise) {
   static constexpr std::array<llvm::StringRef, 21> kHowMuch = {
-      "size",  "bytes",    "count",   "num",    "len",      "length", "n",      "max",       "width", "height", "elements",
-      "elems", "capacity", "samples", "pixels", "channels", "dim",    "points", "particles", "total", "extent"};
+      "size",   "bytes",    "count",  "num",      "len",       "length",   "n",
+      "max",    "width",    "height", "elements", "elems",     "capacity", "samples",
+      "pixels", "channels", "dim",    "points",   "particles", "total",    "extent"};
   static constexpr std::array<llvm::StringRef, 6> kPitch = {"pitch", "stride", "ld", "lda", "ldb", "ldc"};
   static constexpr std::array<llvm::StringRef, 9> kWhere = {"offset", "begin", "first", "start", "pos",
                                                             "from",   "row",   "col",   "origin"};
@@ -62,27 +65,32 @@ Meaning meaning_of(llvm::StringRef name, Meaning otherwise) {
 
 namespace {
 
-bool is_of(const clang::Expr& expression, const clang::ParmVarDecl& parameter) {
-  const clang::Expr* inner = expression.IgnoreParenCasts();
-  const auto* named = llvm::dyn_cast<clang::DeclRefExpr>(inner);
-  return named != nullptr && named->getDecl() == &parameter;
+/// What a function does with one of its parameters.
+struct UsesOfOne {
+  bool of_objects = false;
+  std::optional<std::uint64_t> number;
+};
+
+/// The parameter that an expression names; nullptr: none.
+const clang::ParmVarDecl* parameter_of(const clang::Expr& expression) {
+  const auto* named = llvm::dyn_cast<clang::DeclRefExpr>(expression.IgnoreParenCasts());
+  return named == nullptr ? nullptr : llvm::dyn_cast<clang::ParmVarDecl>(named->getDecl());
 }
 
-/// What a function does with one of its parameters.
-class UsesOfParameter : public clang::RecursiveASTVisitor<UsesOfParameter> {
+/// What a function does with all of its parameters.
+class UsesOfParameters : public clang::RecursiveASTVisitor<UsesOfParameters> {
  public:
-  explicit UsesOfParameter(const clang::ParmVarDecl& parameter)
-      : parameter_(parameter), context_(parameter.getASTContext()) {}
+  explicit UsesOfParameters(clang::ASTContext& context) : context_(context) {}
 
   bool VisitCXXConstructExpr(clang::CXXConstructExpr* made) {
-    if (made->getNumArgs() > 0 && is_of(*made->getArg(0), parameter_)) room_for(made->getType());
+    if (made->getNumArgs() > 0) room_for(*made->getArg(0), made->getType());
     return true;
   }
   bool VisitCXXMemberCallExpr(clang::CXXMemberCallExpr* call) {
     const clang::CXXMethodDecl* method = call->getMethodDecl();
     if (method != nullptr && method->getIdentifier() != nullptr && call->getNumArgs() > 0 &&
-        is_of(*call->getArg(0), parameter_) && (method->getName() == "resize" || method->getName() == "reserve"))
-      room_for(call->getImplicitObjectArgument()->getType());
+        (method->getName() == "resize" || method->getName() == "reserve"))
+      room_for(*call->getArg(0), call->getImplicitObjectArgument()->getType());
     return true;
   }
   bool VisitBinaryOperator(clang::BinaryOperator* compared) {
@@ -90,48 +98,40 @@ class UsesOfParameter : public clang::RecursiveASTVisitor<UsesOfParameter> {
     for (const auto& [one, other] :
          {std::pair(compared->getLHS(), compared->getRHS()), std::pair(compared->getRHS(), compared->getLHS())}) {
       clang::Expr::EvalResult value;
-      if (number || !is_length(*one) || !other->EvaluateAsInt(value, context_)) continue;
+      const clang::ParmVarDecl* parameter = length_of(*one);
+      if (parameter == nullptr || found[parameter].number || !other->EvaluateAsInt(value, context_)) continue;
       constexpr std::uint64_t kLeast = 2, kMost = 1 << 16;
       const llvm::APSInt& constant = value.Val.getInt();
-      if (constant >= kLeast && constant <= kMost) number = constant.getZExtValue();
+      if (constant >= kLeast && constant <= kMost) found[parameter].number = constant.getZExtValue();
     }
     return true;
   }
 
-  bool of_objects = false;
-  std::optional<std::uint64_t> number;
+  std::map<const clang::ParmVarDecl*, UsesOfOne> found;
 
  private:
   /// The number itself, or how much a container holds.
-  bool is_length(const clang::Expr& expression) const {
-    if (is_of(expression, parameter_)) return parameter_.getType().getNonReferenceType()->isIntegerType();
+  static const clang::ParmVarDecl* length_of(const clang::Expr& expression) {
+    if (const clang::ParmVarDecl* parameter = parameter_of(expression))
+      return parameter->getType().getNonReferenceType()->isIntegerType() ? parameter : nullptr;
     const auto* call = llvm::dyn_cast<clang::CXXMemberCallExpr>(expression.IgnoreParenCasts());
     const clang::CXXMethodDecl* method = call == nullptr ? nullptr : call->getMethodDecl();
-    return method != nullptr && method->getIdentifier() != nullptr && method->getName() == "size" &&
-           call->getNumArgs() == 0 && is_of(*call->getImplicitObjectArgument(), parameter_);
+    const bool size = method != nullptr && method->getIdentifier() != nullptr && method->getName() == "size" &&
+                      call->getNumArgs() == 0;
+    return size ? parameter_of(*call->getImplicitObjectArgument()) : nullptr;
   }
-  void room_for(clang::QualType container) {
+  void room_for(const clang::Expr& many, clang::QualType container) {
+    const clang::ParmVarDecl* parameter = parameter_of(many);
+    if (parameter == nullptr) return;
     const auto* of = llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(container->getAsCXXRecordDecl());
     if (of == nullptr || !of->isInStdNamespace() || of->getTemplateArgs().size() == 0) return;
     const clang::TemplateArgument& element = of->getTemplateArgs()[0];
-    of_objects |= element.getKind() == clang::TemplateArgument::Type && !element.getAsType()->isArithmeticType();
+    if (element.getKind() == clang::TemplateArgument::Type && !element.getAsType()->isArithmeticType())
+      found[parameter].of_objects = true;
   }
 
-  const clang::ParmVarDecl& parameter_;
   clang::ASTContext& context_;
 };
-
-UsesOfParameter uses_of(const clang::ParmVarDecl& parameter) {
-  UsesOfParameter uses(parameter);
-  const auto* function = llvm::dyn_cast<clang::FunctionDecl>(parameter.getDeclContext());
-  if (function == nullptr || !function->hasBody(function)) return uses;
-  // The parameters of the definition are others than those of a declaration.
-  const unsigned at = parameter.getFunctionScopeIndex();
-  if (at >= function->getNumParams()) return uses;
-  UsesOfParameter of_definition(*function->getParamDecl(at));
-  of_definition.TraverseDecl(const_cast<clang::FunctionDecl*>(function));
-  return of_definition;
-}
 
 }  // namespace
 
@@ -147,9 +147,36 @@ bool ends_range(llvm::StringRef name) {
   return has_one_of(words_of(name), kEnd);
 }
 
-bool counts_objects(const clang::ParmVarDecl& parameter) { return uses_of(parameter).of_objects; }
+struct UsesOfNumbers::Kept {
+  std::map<const clang::FunctionDecl*, std::map<const clang::ParmVarDecl*, UsesOfOne>> of_functions;
 
-std::optional<std::uint64_t> compared_with(const clang::ParmVarDecl& parameter) { return uses_of(parameter).number; }
+  UsesOfOne of(const clang::ParmVarDecl& parameter) {
+    const auto* function = llvm::dyn_cast<clang::FunctionDecl>(parameter.getDeclContext());
+    if (function == nullptr || !function->hasBody(function)) return {};
+    // The parameters of the definition are others than those of a declaration.
+    const unsigned at = parameter.getFunctionScopeIndex();
+    if (at >= function->getNumParams()) return {};
+    const auto [known, fresh] = of_functions.try_emplace(function);
+    if (fresh) {
+      UsesOfParameters uses(function->getASTContext());
+      uses.TraverseDecl(const_cast<clang::FunctionDecl*>(function));
+      known->second = std::move(uses.found);
+    }
+    const auto found = known->second.find(function->getParamDecl(at));
+    return found == known->second.end() ? UsesOfOne{} : found->second;
+  }
+};
+
+UsesOfNumbers::UsesOfNumbers() : kept_(std::make_unique<Kept>()) {}
+UsesOfNumbers::~UsesOfNumbers() = default;
+
+bool UsesOfNumbers::counts_objects(const clang::ParmVarDecl& parameter) const {
+  return kept_->of(parameter).of_objects;
+}
+
+std::optional<std::uint64_t> UsesOfNumbers::compared_with(const clang::ParmVarDecl& parameter) const {
+  return kept_->of(parameter).number;
+}
 
 std::string one_of(llvm::StringRef name) {
   return name.size() > 2 && name.ends_with("s") ? name.drop_back().str() : name.str();

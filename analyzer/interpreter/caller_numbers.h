@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -29,11 +30,21 @@ enum class Meaning : std::uint8_t {
 /// `otherwise`: where the name does not say.
 Meaning meaning_of(llvm::StringRef name, Meaning otherwise = Meaning::HowMuch);
 
-/// It says how many objects there are room for: a container of them is made with it.
-bool counts_objects(const clang::ParmVarDecl& parameter);
+/// What functions do with their numbers. Each is walked once.
+class UsesOfNumbers {
+ public:
+  UsesOfNumbers();
+  ~UsesOfNumbers();
 
-/// The number that a function compares it, or the length of the container, with; nullopt: it compares it with none.
-std::optional<std::uint64_t> compared_with(const clang::ParmVarDecl& parameter);
+  /// It says how many objects there are room for: a container of them is made with it.
+  [[nodiscard]] bool counts_objects(const clang::ParmVarDecl& parameter) const;
+  /// The number that a function compares it, or the length of the container, with; nullopt: it compares it with none.
+  [[nodiscard]] std::optional<std::uint64_t> compared_with(const clang::ParmVarDecl& parameter) const;
+
+ private:
+  struct Kept;
+  std::unique_ptr<Kept> kept_;
+};
 
 /// The sizes of a tensor.
 bool says_shape(llvm::StringRef name);

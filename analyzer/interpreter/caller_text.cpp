@@ -31,8 +31,7 @@ bool is_method(const clang::CXXMethodDecl& method) {
          !llvm::isa<clang::CXXConstructorDecl, clang::CXXDestructorDecl>(method) && !converts_to_object(method) &&
          (!method.isOverloadedOperator() || method.getOverloadedOperator() == clang::OO_Call ||
           method.getOverloadedOperator() == clang::OO_Exclaim) &&
-         method.isDefined() &&
-         !method.isConsteval() && method.getRefQualifier() != clang::RQ_RValue;
+         method.isDefined() && !method.isConsteval() && method.getRefQualifier() != clang::RQ_RValue;
 }
 
 std::string qualified(const clang::FunctionDecl& function) {

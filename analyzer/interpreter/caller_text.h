@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "analyzer/interpreter/caller_numbers.h"
 #include "analyzer/interpreter/callers.h"
 
 namespace clang {
@@ -37,6 +38,7 @@ struct KnownOfFile {
   std::vector<const clang::CXXRecordDecl*> classes;  ///< defined in it, and not abstract
   bool chooses_device = false;                       ///< it says which of several GPUs is used
   bool keeps_state = false;                          ///< in variables that outlive its functions' calls
+  UsesOfNumbers numbers;
 };
 
 bool is_public_constructor(const clang::CXXConstructorDecl& constructor);

@@ -182,9 +182,10 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
     if (const clang::TemplateArgumentList* given = function.getTemplateSpecializationArgs()) arguments(*given);
   }
   bool contains(QualType type) {
-    const clang::CXXRecordDecl* record = type.getNonReferenceType()->getBaseElementTypeUnsafe()->getAsCXXRecordDecl();
+    // What is referred to is made elsewhere.
+    const clang::CXXRecordDecl* record = type->getBaseElementTypeUnsafe()->getAsCXXRecordDecl();
     if (record == nullptr) return true;
-    if (!type->isReferenceType()) made_.insert(record->getCanonicalDecl());
+    made_.insert(record->getCanonicalDecl());
     if (const auto* instance = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(record))
       arguments(instance->getTemplateArgs());
     return true;

@@ -169,7 +169,8 @@ class Judgement {
     return std::ranges::any_of(cuda_.orders(), [&](const EventOrder& order) {
       const bool before =
           order.to ? access.on_stream && *order.to == access.stream : access.source == ordering::AccessSource::Host;
-      const bool meant = !(waits_ || gives_objects_) || (hazard.earlier.on_stream && order.from == hazard.earlier.stream);
+      const bool meant =
+          !(waits_ || gives_objects_) || (hazard.earlier.on_stream && order.from == hazard.earlier.stream);
       return before && meant && line(order.recorded) == earlier && line(order.waited) == later;
     });
   }

@@ -55,8 +55,8 @@ class Follower : public World, public ordering::HazardSink {
   std::function<bool(const ordering::Hazard&)> counts;
   struct Sides {
     ordering::SiteId earlier{}, later{};
-    bool of_array = false;              ///< in streams that are elements of one array of the caller's
-    ordering::StreamId from{}, to{};    ///< of the earlier and the later one; the host has none
+    bool of_array = false;            ///< in streams that are elements of one array of the caller's
+    ordering::StreamId from{}, to{};  ///< of the earlier and the later one; the host has none
   };
   /// Of each finding, in their order.
   [[nodiscard]] const std::vector<Sides>& sides() const { return sides_; }

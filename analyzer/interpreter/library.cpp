@@ -131,15 +131,6 @@ Outcome Library::end(Machine&, const Arguments&, Byte*) { return Outcome::Stop; 
 
 // ---- what the compiler calls --------------------------------------------------------------------------------------------
 
-Outcome Library::guard(Machine& machine, const Arguments& arguments, Byte* result) {
-  if (!machine.reads(arguments.word(0), 1)) return Outcome::Stop;
-  give32(result, *reinterpret_cast<const Byte*>(arguments.word(0)) == 0 ? 1 : 0);
-  return Outcome::Done;
-}
-Outcome Library::guarded(Machine& machine, const Arguments& arguments, Byte*) {
-  if (machine.writes(arguments.word(0), 1)) *reinterpret_cast<Byte*>(arguments.word(0)) = 1;
-  return Outcome::Done;
-}
 Outcome Library::allocate_exception(Machine& machine, const Arguments& arguments, Byte* result) {
   give(result, reinterpret_cast<Word>(machine.memory().heap(arguments.word(0) + 64)));
   return Outcome::Done;
@@ -396,7 +387,7 @@ const std::unordered_map<std::string_view, Library::Function>& Library::function
       {"pthread_cond_broadcast", &L::nothing},
       {"__cxa_guard_acquire", &L::guard},
       {"__cxa_guard_release", &L::guarded},
-      {"__cxa_guard_abort", &L::nothing},
+      {"__cxa_guard_abort", &L::unguarded},
       {"__cxa_atexit", &L::nothing},
       {"__cxa_thread_atexit", &L::nothing},
       {"__cxa_allocate_exception", &L::allocate_exception},

@@ -55,6 +55,7 @@ class Library {
   Outcome once(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome guard(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome guarded(Machine& machine, const Arguments& arguments, Byte* result);
+  Outcome unguarded(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome allocate_exception(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome throw_now(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome throw_again(Machine& machine, const Arguments& arguments, Byte* result);
@@ -95,6 +96,9 @@ class Library {
   std::map<Word, std::size_t> blocks_;                  ///< of the heap: size by address
   std::map<Word, std::size_t> locks_;                   ///< mutex -> thread that holds it
   std::map<std::pair<std::size_t, Word>, bool> waits_;  ///< (thread, call) that waits for a condition
+  /// pthread_once() that runs its function, by flag: the thread, and how many frames it has where it calls.
+  std::map<Word, std::pair<std::size_t, std::size_t>> onces_;
+  std::map<Word, std::size_t> guards_;  ///< of static variables that are being made: by which thread
   Word time_ = 1;
   unsigned received_ = 0;  ///< times
   unsigned sent_ = 0;

@@ -110,13 +110,23 @@ Outcome Library::thread_count(Machine&, const Arguments&, Byte* result) {
   give32(result, 4);
   return Outcome::Done;
 }
+/// The call is made again when the function has returned: until then, whoever else calls waits.
 Outcome Library::once(Machine& machine, const Arguments& arguments, Byte* result) {
   give32(result, 0);
   const Word flag = arguments.word(0);
   if (!machine.writes(flag, 4)) return Outcome::Stop;
   Byte* const place = reinterpret_cast<Byte*>(flag);
   if (*place != 0) return Outcome::Done;
-  *place = 1;
+  const Thread& caller = machine.thread();
+  const auto [known, fresh] = onces_.try_emplace(flag, caller.number, caller.frames.size());
+  if (!fresh) {
+    const auto [thread, depth] = known->second;
+    if (thread != caller.number) return Outcome::Again;
+    if (caller.frames.size() > depth) return Outcome::Done;  // the function itself calls
+    onces_.erase(known);
+    *place = 1;
+    return Outcome::Done;
+  }
   const llvm::Function* function = machine.image().function_at(arguments.word(1));
   Word target = arguments.word(1);
   if (function != nullptr && function->getName() == "__once_proxy") {
@@ -124,7 +134,24 @@ Outcome Library::once(Machine& machine, const Arguments& arguments, Byte* result
     if (stored == nullptr) return Outcome::Stop;
     target = load_word(machine.of_thread(machine.image().address_of(*stored)));
   }
-  if (!machine.call_next(target, {})) return Outcome::Stop;
+  return machine.call_next(target, {}) ? Outcome::Again : Outcome::Stop;
+}
+/// A static variable is made by whoever comes first; the others wait.
+Outcome Library::guard(Machine& machine, const Arguments& arguments, Byte* result) {
+  const Word flag = arguments.word(0);
+  if (!machine.reads(flag, 1)) return Outcome::Stop;
+  const bool made = *reinterpret_cast<const Byte*>(flag) != 0;
+  give32(result, made ? 0 : 1);
+  if (made) return Outcome::Done;
+  const std::size_t maker = guards_.try_emplace(flag, machine.thread().number).first->second;
+  return maker == machine.thread().number ? Outcome::Done : Outcome::Again;
+}
+Outcome Library::guarded(Machine& machine, const Arguments& arguments, Byte* result) {
+  if (machine.writes(arguments.word(0), 1)) *reinterpret_cast<Byte*>(arguments.word(0)) = 1;
+  return unguarded(machine, arguments, result);
+}
+Outcome Library::unguarded(Machine&, const Arguments& arguments, Byte*) {
+  guards_.erase(arguments.word(0));
   return Outcome::Done;
 }
 

@@ -218,7 +218,8 @@ Outcome Torch::check_failed(Machine& machine, const Known&, const Arguments&, By
     return Outcome::Stop;
   }
   constexpr std::size_t kSize = 256;
-  machine.throw_now(reinterpret_cast<Word>(machine.memory().heap(kSize)), machine.image().outside_type("_ZTIN3c105ErrorE"));
+  machine.throw_now(reinterpret_cast<Word>(machine.memory().heap(kSize)),
+                    machine.image().outside_type("_ZTIN3c105ErrorE"));
   return Outcome::Done;
 }
 
