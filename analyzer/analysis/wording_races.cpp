@@ -120,11 +120,14 @@ void advise_order(Draft& draft) {
                    "; " + record_and_wait);
       break;
     }
+    case Cause::SourceOrder:
+      draft.advise("the batch may read this source out of stream order, as its srcAccessOrder says: give it "
+                   "cudaMemcpySrcAccessOrderStream, or let the host wait for " + action + " first");
+      break;
     case Cause::SyncTooEarly:  // only a run shows these
     case Cause::OtherDevice:
     case Cause::DependentLaunch:
     case Cause::LaunchEvent:
-    case Cause::SourceOrder:
     case Cause::NoPathInGraph:
     case Cause::NoEdge:
     case Cause::OtherStreamSynced:

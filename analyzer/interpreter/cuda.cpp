@@ -315,6 +315,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       return Outcome::Done;
     }
     case EffectKind::StreamAction:
+      if (effect.batch == api::Batch::Copies) return copy_batch(machine, model, arguments);
       enqueue(handle, call,
               [this](ordering::Call here, ordering::StreamId stream) { model_.stream_action(here, stream); });
       return Outcome::Done;

@@ -241,6 +241,7 @@ class Cuda {
                  const std::vector<Parameter>& given, std::vector<ordering::KernelBytes>& bytes) const;
   /// Pointers that are copied to the device, or else what is written over them.
   void keep_pointers(Machine& machine, Word to, Word from, Word bytes);
+  Outcome copy_batch(Machine& machine, const Model& model, const Arguments& arguments);
   void forget_pointers(Word at, Word bytes);
   /// In memory that the GPU reads; nullopt: it is not known.
   std::optional<Word> pointer_at(Machine& machine, Word address) const;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the host does itself to memory that the GPU may use, and what it asks about devices and streams, which makes no
-// order: there are two devices with much memory, and no number is 0.
+// order: there are two devices with much memory, and no number is 0. And copies in batches, whose lists the host has.
 #include <cstring>
 #include <utility>
 
 #include "analyzer/interpreter/cuda.h"
+#include "analyzer/interpreter/values.h"
 
 namespace streamsan::analyzer::interpreter {
 
@@ -105,6 +106,43 @@ bool Cuda::property(Machine& machine, std::string_view name, const Arguments& ar
     return true;
   }
   return false;
+}
+
+/// cudaMemcpyBatchAsync(dsts, srcs, sizes, count, attributes, firsts, number of those, [failed,] stream). The attributes at
+/// place i are those of the copies from firsts[i] on. Before CUDA 13 there is one parameter more.
+Outcome Cuda::copy_batch(Machine& machine, const Model& model, const Arguments& arguments) {
+  constexpr Word kMost = 4096, kAttributes = 24;  // bytes; the order is what it begins with
+  const api::Effect& effect = model.effect;
+  const auto word = [&](int position) { return arguments.word(static_cast<std::size_t>(position)); };
+  const Word dsts = word(effect.dst), srcs = word(effect.src), sizes = word(effect.bytes), count = word(effect.count);
+  const Word attributes = word(effect.params), firsts = word(effect.params + 1), kinds = word(effect.params + 2);
+  const Word handle = arguments.word(arguments.size() - 1);
+  if (count > kMost || kinds > kMost) return Outcome::Stop;
+  for (const auto& [list, bytes] : {std::pair(dsts, count * sizeof(Word)), std::pair(srcs, count * sizeof(Word)),
+                                    std::pair(sizes, count * sizeof(Word)), std::pair(firsts, kinds * sizeof(Word)),
+                                    std::pair(attributes, kinds * kAttributes)})
+    if (bytes != 0 && !machine.reads(list, bytes)) return Outcome::Stop;
+  std::vector<ordering::BatchPart> parts;
+  Word kind = 0;
+  for (Word i = 0; i < count; ++i) {
+    const auto of = [&](Word list) { return load_word(list + i * sizeof(Word)); };
+    while (kind + 1 < kinds && load_word(firsts + (kind + 1) * sizeof(Word)) <= i) ++kind;
+    const Word size = of(sizes);
+    if (!fits(machine, of(dsts), size) || !fits(machine, of(srcs), size)) return Outcome::Done;
+    std::uint32_t order = 1;
+    if (kinds != 0) std::memcpy(&order, reinterpret_cast<const void*>(attributes + kind * kAttributes), sizeof order);
+    forget_pointers(of(dsts), size);
+    parts.push_back({.dst = linear(of(dsts), size),
+                     .src = linear(of(srcs), size),
+                     .order = order == 2   ? ordering::SourceOrder::DuringCall
+                              : order == 3 ? ordering::SourceOrder::Any
+                                           : ordering::SourceOrder::Stream});
+  }
+  enqueue(handle, now(machine, model.name), [this, parts](ordering::Call here, ordering::StreamId stream) {
+    model_.batch(here, stream, parts);
+    finish();
+  });
+  return Outcome::Done;
 }
 
 }  // namespace streamsan::analyzer::interpreter

@@ -271,6 +271,8 @@ Cause cause_of(ordering::NearestEdge edge) {
       return Cause::NeverWaited;
     case NearestEdge::NonBlockingStream:
       return Cause::NonBlocking;
+    case NearestEdge::SourceOrder:
+      return Cause::SourceOrder;
     default:
       return Cause::NoEdge;
   }
