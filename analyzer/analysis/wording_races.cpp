@@ -121,8 +121,10 @@ void advise_order(Draft& draft) {
       break;
     }
     case Cause::SourceOrder:
-      draft.advise("the batch may read this source out of stream order, as its srcAccessOrder says: give it "
-                   "cudaMemcpySrcAccessOrderStream, or let the host wait for " + action + " first");
+      draft.advise(
+          "the batch may read this source out of stream order, as its srcAccessOrder says: give it "
+          "cudaMemcpySrcAccessOrderStream, or let the host wait for " +
+          action + " first");
       break;
     case Cause::SyncTooEarly:  // only a run shows these
     case Cause::OtherDevice:

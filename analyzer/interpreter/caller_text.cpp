@@ -74,9 +74,8 @@ class Text {
       return std::nullopt;
     // An object that remembers is there for several calls.
     constexpr int kCalls = 3;
-    const bool again = file_.keeps_state || std::ranges::any_of(objects, [](const auto& object) {
-                         return !object.first->isAggregate();
-                       });
+    const bool again = file_.keeps_state ||
+                       std::ranges::any_of(objects, [](const auto& object) { return !object.first->isAggregate(); });
     for (int call = 0; call < (again ? kCalls : 1); ++call) {
       if (call == 1) result_.again = result_.lines.size();
       if (call > 0) {

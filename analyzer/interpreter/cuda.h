@@ -309,9 +309,9 @@ class Cuda {
   std::map<const llvm::Function*, const Model*> taken_;
   /// Threads of the program take turns, and the order of what they call is known: to the model they are one.
   ordering::ThreadId thread_{1};
-  ordering::ThreadId default_stream_of_{1};  ///< the thread that calls: each has a per-thread default stream
+  ordering::ThreadId default_stream_of_{1};        ///< the thread that calls: each has a per-thread default stream
   std::set<ordering::StreamId> of_other_threads_;  ///< such streams of others than the first
-  bool per_thread_ = false;                  ///< what 0 means as a stream
+  bool per_thread_ = false;                        ///< what 0 means as a stream
   Touch last_touch_;
   ordering::Call touch_call_;
   std::map<std::size_t, Word> devices_;  ///< the current one of each thread

@@ -320,7 +320,7 @@ struct Variants {
   bool any = false;
   bool ended = false;    ///< one of them ended, by no fault of its arguments
   bool refused = false;  ///< the program refused what one of them gave
-  std::size_t of = 0;  ///< this and what follows: as of its callers
+  std::size_t of = 0;    ///< this and what follows: as of its callers
   bool alike = true;
   Caller::Users users = Caller::Users::One;
 

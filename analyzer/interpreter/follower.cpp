@@ -360,9 +360,9 @@ void Follower::hazard(const ordering::Hazard& reported) {
   const bool both = found.earlier.on_stream && found.later.on_stream;
   const Cuda::Ended* const ended = both ? cuda_.had_handle(found.later.stream) : nullptr;
   if (ended != nullptr && ended->stream == found.earlier.stream)
-    made.evidence.push_back({"'" + made.earlier->stream.name + "' is destroyed here, and '" + made.later.stream.name +
-                                 "' gets its handle",
-                             where(ended->site)});
+    made.evidence.push_back(
+        {"'" + made.earlier->stream.name + "' is destroyed here, and '" + made.later.stream.name + "' gets its handle",
+         where(ended->site)});
   add(std::move(made), {.earlier = found.earlier.site,
                         .later = found.later.site,
                         .of_array = both && cuda_.are_several(found.earlier.stream, found.later.stream),

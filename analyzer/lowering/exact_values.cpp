@@ -284,8 +284,7 @@ ExactWalk::Held ExactWalk::assume_comparison(const clang::Expr& left, const clan
   if (!equality && !swapped && op != clang::BO_LT && op != clang::BO_LE) return Held::Unknown;
   const MaybeLinear difference = swapped ? sum(b, a, -1) : sum(a, b, -1);
   if (!difference) return Held::Unknown;
-  if (equality)
-    return space_.assume(space_.folded(*difference), Space::Sign::Equal, holds == (op == clang::BO_EQ));
+  if (equality) return space_.assume(space_.folded(*difference), Space::Sign::Equal, holds == (op == clang::BO_EQ));
   const bool strict = op == clang::BO_LT || op == clang::BO_GT;
   return space_.assume(space_.folded(*difference), strict ? Space::Sign::Less : Space::Sign::LessOrEqual, holds);
 }

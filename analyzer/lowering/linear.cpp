@@ -118,8 +118,7 @@ std::optional<Linear> Space::strided(const Linear& number, std::int64_t step, st
   if (of.narrowed || of.first != 0 || of.count != step || end <= number.constant) return std::nullopt;
   // With fewer rounds than threads some of them do not get there.
   const std::int64_t count = end - number.constant;
-  const unsigned made =
-      add({.first = 0, .count = count, .atoms = of.atoms, .meaning = {}, .narrowed = count < step});
+  const unsigned made = add({.first = 0, .count = count, .atoms = of.atoms, .meaning = {}, .narrowed = count < step});
   return Linear{.constant = number.constant, .terms = {{made, 1}}};
 }
 

@@ -79,9 +79,10 @@ const Case kCases[] = {
     {"TwoBlocks", K XY "if (threadIdx.x == 0) a[blockIdx.x] = 1; }", "w 0:8"},
     {"TooFarApart", K "if (w == 0x1E3779B97F4A7C15LL) a[0] = 1; else a[1] = 1; }", "nothing"},
     {"ByMinusOne", K "a[-w / -1] = 1; }", "nothing"},
-    {"FewerRoundsThanThreads", K "for (int i = threadIdx.x; i < 4; i += blockDim.x) { a[i] = 0; a[100 + threadIdx.x] = 1; } }",
-     "w 0:16"},
-    {"AsManyRoundsAsThreads", K "for (int i = threadIdx.x; i < 8; i += blockDim.x) { a[i] = 0; a[100 + threadIdx.x] = 1; } }",
+    {"FewerRoundsThanThreads",
+     K "for (int i = threadIdx.x; i < 4; i += blockDim.x) { a[i] = 0; a[100 + threadIdx.x] = 1; } }", "w 0:16"},
+    {"AsManyRoundsAsThreads",
+     K "for (int i = threadIdx.x; i < 8; i += blockDim.x) { a[i] = 0; a[100 + threadIdx.x] = 1; } }",
      "w 0:32, w 400:32"},
     // What is not certain.
     {"ByMemory", K XY "if (a[x] > 0) a[x] = 1; }", "r 0:64"},
@@ -103,20 +104,30 @@ INSTANTIATE_TEST_SUITE_P(Kernels, ExactBytesTest, testing::ValuesIn(kCases), nam
 /// Of a parameter that is a struct: its only field is where the test's `a` stands.
 const Case kOfStructs[] = {
     {"Kept", "struct S { float* a; }; __global__ void k(S s, int w, int h) { s.a[threadIdx.x] = 1; }", "w 0:32"},
-    {"Method", "struct S { float* a; __device__ float* at(int i) { return a + i; } }; __global__ void k(S s, int w, int h) { *s.at(h) = 1; }",
+    {"Method",
+     "struct S { float* a; __device__ float* at(int i) { return a + i; } }; __global__ void k(S s, int w, int h) { "
+     "*s.at(h) = 1; }",
      "w 12:4"},
-    {"Operator", "struct S { float* a; __device__ float& operator()(int i) { return a[i]; } }; __global__ void k(S s, int w, int h) { s(h) = 1; }",
+    {"Operator",
+     "struct S { float* a; __device__ float& operator()(int i) { return a[i]; } }; __global__ void k(S s, int w, int "
+     "h) { s(h) = 1; }",
      "w 12:4"},
-    {"Moved", "struct S { float* a; }; __global__ void k(S s, int w, int h) { s.a += w; s.a[threadIdx.x] = 1; }", "nothing"},
-    {"MovedByMethod",
-     "struct S { float* a; __device__ void skip(int n) { a += n; } }; __global__ void k(S s, int w, int h) { for (int i = 0; i < 4; ++i) { s.a[threadIdx.x] = 1; s.skip(w); } }",
+    {"Moved", "struct S { float* a; }; __global__ void k(S s, int w, int h) { s.a += w; s.a[threadIdx.x] = 1; }",
      "nothing"},
-    {"MovedByReference", "struct S { float* a; }; __global__ void k(S s, int w, int h) { S& same = s; same.a += w; s.a[threadIdx.x] = 1; }",
+    {"MovedByMethod",
+     "struct S { float* a; __device__ void skip(int n) { a += n; } }; __global__ void k(S s, int w, int h) { for (int "
+     "i = 0; i < 4; ++i) { s.a[threadIdx.x] = 1; s.skip(w); } }",
+     "nothing"},
+    {"MovedByReference",
+     "struct S { float* a; }; __global__ void k(S s, int w, int h) { S& same = s; same.a += w; s.a[threadIdx.x] = 1; }",
      "nothing"},
     {"MovedByFunction",
-     "struct S { float* a; }; __device__ void skip(S* s) { s->a += 4; } __global__ void k(S s, int w, int h) { skip(&s); s.a[threadIdx.x] = 1; }",
+     "struct S { float* a; }; __device__ void skip(S* s) { s->a += 4; } __global__ void k(S s, int w, int h) { "
+     "skip(&s); s.a[threadIdx.x] = 1; }",
      "nothing"},
-    {"Assigned", "struct S { float* a; }; __global__ void k(S s, int w, int h) { S other{s.a + w}; s = other; s.a[threadIdx.x] = 1; }",
+    {"Assigned",
+     "struct S { float* a; }; __global__ void k(S s, int w, int h) { S other{s.a + w}; s = other; s.a[threadIdx.x] = "
+     "1; }",
      "nothing"},
 };
 INSTANTIATE_TEST_SUITE_P(Structs, ExactBytesTest, testing::ValuesIn(kOfStructs), name_of_exact);
