@@ -282,15 +282,16 @@ std::string CallerArguments::elements_needed() const {
 
 std::optional<std::string> CallerArguments::sequence(const std::string& spelling, const std::string& name, QualType of,
                                                      llvm::StringRef called, int depth) {
-  if (of->isBooleanType() || of->isRealFloatingType()) {
+  if (!way_.empty && (of->isBooleanType() || of->isRealFloatingType())) {
     line(spelling + " " + name + "(" + elements_needed() + ");");
     return name;
   }
-  if (torch_ && is_shape(of)) {
+  if (torch_ && is_shape(of)) {  // of a tensor without dimensions there is little to say
     line(spelling + " " + name + "(2, " + how_many() + ");");
     return name;
   }
   line(spelling + " " + name + ";");
+  if (way_.empty) return name;
   const bool whole = each(
       is_costly(of) ? "8" : elements_needed(),
       [&](const std::string& one) { line(name + ".push_back(static_cast<" + spelled(of) + "&&>(" + one + "));"); }, of,

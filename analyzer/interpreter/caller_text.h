@@ -30,6 +30,7 @@ struct Way {
   };
   Size own = Size::Same;
   Caller::Users users = Caller::Users::One;
+  bool empty = false;  ///< lists have no elements
 };
 
 /// What callers() knows of the main file.

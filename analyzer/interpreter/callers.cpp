@@ -241,7 +241,7 @@ class Candidates : public clang::RecursiveASTVisitor<Candidates> {
 };
 
 /// Larger, and then Few, are for where the way before does not suit.
-constexpr std::array<Way, 12> kWays = {{
+constexpr std::array<Way, 13> kWays = {{
     {.own = Way::Size::Same},
     {.own = Way::Size::Larger},
     {.own = Way::Size::Few},
@@ -254,6 +254,7 @@ constexpr std::array<Way, 12> kWays = {{
     {.own = Way::Size::Larger, .users = Caller::Users::Streams},
     {.users = Caller::Users::Objects},
     {.alike = false, .own = Way::Size::Smaller, .users = Caller::Users::Objects},
+    {.empty = true},
 }};
 
 }  // namespace
@@ -298,6 +299,7 @@ std::vector<Caller> callers(Symbols& symbols, std::size_t& left_out) {
         caller->group = group;
         caller->of = of;
         caller->alike = way.alike;
+        caller->empty = way.empty;
         caller->instead_of = instead_of;
         before = group;
         lines += caller->lines.size();

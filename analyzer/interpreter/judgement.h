@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A made-up caller (callers.h) is one of many, and what it shows may be its own fault: it may call in an order that nobody
+// would, wait for nothing, or give one thing where two are meant. So a conflict counts only if no caller could have done
+// better: docs/streamsan-tidy.md has the list, under "Files without a main()". Some of it is known only at the end of the
+// run, or makes a second run necessary: see follow_caller() in follow.cpp.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "analyzer/interpreter/caller_text.h"
+#include "analyzer/interpreter/callers.h"
+#include "analyzer/interpreter/follow.h"
+#include "analyzer/interpreter/follower.h"
+#include "clang/AST/Decl.h"
+#include "clang/AST/DeclCXX.h"
+#include "llvm/IR/DebugLoc.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/Instructions.h"
+
+namespace streamsan::analyzer::interpreter {
+
+/// Which conflicts a made-up caller shows to be those of any caller.
+class Judgement {
+ public:
+  Judgement(const Caller& caller, const llvm::Function& function, const Cuda& cuda, Symbols& symbols,
+            const FollowOptions& options)
+      : caller_(caller),
+        function_(function),
+        cuda_(cuda),
+        gives_objects_(gives_objects(symbols)),
+        closed_((is_among(options.closed) || caller.users == Caller::Users::Objects) && !gives_objects_),
+        exposing_(is_among(options.exposing)),
+        several_(caller.users == Caller::Users::Streams),
+        by_mutex_(caller.record != nullptr && !keeps_for_each_stream(symbols, *caller.record)) {}
+
+  [[nodiscard]] bool depends_on_waits() const { return closed_ || several_ || orders_its_calls_ || guards_; }
+  /// A method waits, or asks: others may wait between two calls.
+  void somebody_waits() {
+    closed_ = several_ = false;
+    waits_ = true;
+  }
+  [[nodiscard]] bool waited() const {
+    return std::ranges::any_of(cuda_.waits(), [&](ordering::SiteId site) {
+      const auto at = line(site);
+      return at && caller_.lines[*at] == Caller::Line::Call;
+    });
+  }
+
+  /// Both operations are of one call; or nobody but the class itself can wait for their streams.
+  [[nodiscard]] bool counts(const ordering::Hazard& hazard) {
+    const auto earlier = line(hazard.earlier.site), later = line(hazard.later.site);
+    if (!earlier || !later) return false;
+    // Whether the caller's memory is pinned is not known.
+    const auto by_host = [](const ordering::Access& access) { return access.source == ordering::AccessSource::Host; };
+    if ((by_host(hazard.earlier) || by_host(hazard.later)) && cuda_.given_as(hazard.allocation.range.begin))
+      return false;
+    // What the caller gives for two calls may be two things.
+    if (caller_.again != 0 && std::max(*earlier, *later) >= caller_.again &&
+        cuda_.given_as(hazard.allocation.range.begin))
+      return false;
+    // Who gives a tensor to be written keeps it.
+    if (hazard.kind == ordering::HazardKind::ReuseWhileInUse && cuda_.given_as(hazard.allocation.range.begin) &&
+        hazard.earlier.mode != ordering::AccessMode::Read)
+      return false;
+    // The caller's streams may be one, and that of an object that shows it. Those of one array are not.
+    const bool by_caller = is_anybodys(hazard.earlier) || is_anybodys(hazard.later);
+    const bool several = hazard.earlier.on_stream && hazard.later.on_stream &&
+                         cuda_.are_several(hazard.earlier.stream, hazard.later.stream);
+    const bool all_callers = is_anybodys(hazard.earlier) && is_anybodys(hazard.later);
+    const bool two = all_callers && is_ordered(hazard, false);
+    if (by_caller && !several && !two && (exposing_ || all_callers)) return false;
+    if (*earlier == *later && !in_turns(hazard, *earlier)) return true;
+    if (caller_.empty) return false;  // for the rounds that are left out
+    // A thread of its own works for a call, while the call is made or when it is over: nobody else has waited in between.
+    if (const auto caused = cause(hazard.later.site);
+        caused && caused == cause(hazard.earlier.site) && !are_two_turns(hazard))
+      return true;
+    if (!of_object(*earlier) || !of_object(*later)) return false;
+    if (two && is_ordered(hazard, true) && !waits_ && !gives_objects_ &&
+        !cuda_.given_as(hazard.allocation.range.begin)) {
+      orders_its_calls_ = true;
+      return true;
+    }
+    // Another user would not wait for the first one's stream before the host goes on.
+    const bool beside =
+        several || (by_host(hazard.later) && hazard.earlier.on_stream && cuda_.is_given(hazard.earlier.stream));
+    if (beside && several_)
+      return !cuda_.given_as(hazard.allocation.range.begin) &&
+             (!by_mutex_ || (locked(hazard.earlier) && locked(hazard.later)));
+    if (several) return false;
+    if (closed_ && is_own(hazard.earlier) && is_own(hazard.later)) return true;
+    const bool guards = this->guards(hazard, *earlier, *later);
+    guards_ |= guards;
+    return guards;
+  }
+
+  /// To be asked at the end: is there a method of its own that makes the later stream wait? It is for callers to call it
+  /// in between.
+  [[nodiscard]] bool offers_order(const Follower::Sides& sides) const {
+    const auto from = line(sides.earlier), to = line(sides.later);
+    if (!from || !to || *from == *to || !of_object(*from) || !of_object(*to)) return false;
+    const llvm::Function *const earlier = method(sides.earlier), *const later = method(sides.later);
+    return std::ranges::any_of(cuda_.orders(), [&](const EventOrder& order) {
+      const llvm::Function* const waiting = method(order.waited);
+      return order.from == sides.from && order.to == sides.to && method(order.recorded) == earlier &&
+             waiting != earlier && waiting != later;
+    });
+  }
+
+  /// A call that throws has been asked for what it does not do: what it did shows nothing.
+  [[nodiscard]] bool threw(const Follower::Sides& sides) const {
+    return std::ranges::any_of(cuda_.threw(), [&](ordering::SiteId site) {
+      const auto at = line(site);
+      return at == line(sides.earlier) || at == line(sides.later);
+    });
+  }
+
+ private:
+  /// Of the caller's text; nullopt: another thread's.
+  [[nodiscard]] std::optional<std::size_t> line(ordering::SiteId site) const {
+    const Place& place = cuda_.place(site);
+    return place.empty() || place.back() == nullptr ? std::nullopt : line(*place.back());
+  }
+  /// Does the program let one of the two streams wait for the other, as if they were two? `by_calls`: what does the later
+  /// work in one call for what does the earlier in another, as if nobody else waited between calls.
+  [[nodiscard]] bool is_ordered(const ordering::Hazard& hazard, bool by_calls) const {
+    const ordering::StreamId earlier = hazard.earlier.stream, later = hazard.later.stream;
+    return earlier != later && std::ranges::any_of(cuda_.orders(), [&](const EventOrder& order) {
+             if (by_calls)
+               return order.from == earlier && order.to == later && line(order.recorded) != line(order.waited);
+             return (order.from == earlier && order.to == later) || (order.from == later && order.to == earlier);
+           });
+  }
+  /// The line that makes the call for which it is done.
+  [[nodiscard]] std::optional<std::size_t> cause(ordering::SiteId site) const {
+    const llvm::Instruction* woken = cuda_.woken_at(site);
+    return woken == nullptr ? line(site) : line(*woken);
+  }
+  [[nodiscard]] std::optional<std::size_t> line(const llvm::Instruction& instruction) const {
+    if (instruction.getFunction() != &function_) return std::nullopt;
+    const llvm::DebugLoc& at = instruction.getDebugLoc();
+    if (!at || at.getLine() == 0 || at.getLine() > caller_.lines.size()) return std::nullopt;
+    return at.getLine() - 1;
+  }
+  /// Before the access, the later call waits for an event that the earlier one recorded: who calls them need not. Where
+  /// callers can wait, the event has to be of the stream in question: another one may be there for other memory.
+  [[nodiscard]] bool guards(const ordering::Hazard& hazard, std::size_t earlier, std::size_t later) const {
+    const ordering::Access& access = hazard.later;
+    return std::ranges::any_of(cuda_.orders(), [&](const EventOrder& order) {
+      const bool before =
+          order.to ? access.on_stream && *order.to == access.stream : access.source == ordering::AccessSource::Host;
+      const bool meant =
+          !(waits_ || gives_objects_) || (hazard.earlier.on_stream && order.from == hazard.earlier.stream);
+      return before && meant && line(order.recorded) == earlier && line(order.waited) == later;
+    });
+  }
+  /// That the caller calls; nullptr: another thread's work.
+  [[nodiscard]] const llvm::Function* method(ordering::SiteId site) const {
+    const Place& place = cuda_.place(site);
+    return line(site) && place.size() >= 2 ? place[place.size() - 2]->getFunction() : nullptr;
+  }
+  /// Two pieces of work of a thread, or the work of two.
+  [[nodiscard]] bool are_two_turns(const ordering::Hazard& hazard) const {
+    const Cuda::Turn &earlier = cuda_.turn(hazard.earlier.site), &later = cuda_.turn(hazard.later.site);
+    if (earlier.thread == 0 || later.thread == 0) return false;
+    return earlier.thread != later.thread || earlier.turns != later.turns;
+  }
+  /// The thread lives as long as the object: who asked for the second may have waited.
+  [[nodiscard]] bool in_turns(const ordering::Hazard& hazard, std::size_t line_of_call) const {
+    return caller_.lines[line_of_call] == Caller::Line::Construct && are_two_turns(hazard);
+  }
+  [[nodiscard]] bool locked(const ordering::Access& access) const { return cuda_.turn(access.site).locked; }
+  [[nodiscard]] bool of_object(std::size_t line) const { return caller_.lines[line] != Caller::Line::Other; }
+  [[nodiscard]] bool is_own(const ordering::Access& access) const {
+    return !access.on_stream || !cuda_.is_given(access.stream);
+  }
+  [[nodiscard]] bool is_anybodys(const ordering::Access& access) const {
+    if (!access.on_stream) return false;
+    const ordering::StreamKind kind = cuda_.kind(access.stream);
+    return cuda_.is_given(access.stream) || kind == ordering::StreamKind::Legacy ||
+           kind == ordering::StreamKind::PerThread;
+  }
+
+  /// What a method returns may wait: a ticket, a future.
+  [[nodiscard]] bool gives_objects(Symbols& symbols) const {
+    return caller_.record != nullptr &&
+           std::ranges::any_of(caller_.record->methods(), [&](const clang::CXXMethodDecl* method) {
+             clang::QualType type = method->getReturnType().getNonReferenceType();
+             if (symbols.kind(type) == ir::TypeKind::Stream) return false;  // exposing_
+             while (type->isPointerType()) type = type->getPointeeType();
+             return method->getAccess() == clang::AS_public && type->isRecordType() && !method->isOverloadedOperator();
+           });
+  }
+  [[nodiscard]] bool is_among(const std::set<std::string>& constructors) const {
+    return caller_.record != nullptr &&
+           std::ranges::any_of(caller_.record->ctors(), [&](const clang::CXXConstructorDecl* each) {
+             return constructors.contains(Symbols::usr(*each));
+           });
+  }
+
+  const Caller& caller_;
+  const llvm::Function& function_;
+  const Cuda& cuda_;
+  bool gives_objects_, closed_, exposing_;
+  bool several_;                   ///< what it calls serves several streams
+  bool by_mutex_;                  ///< which says so by a mutex only
+  bool waits_ = false;             ///< a method does
+  bool orders_its_calls_ = false;  ///< the class does, and something counts for that
+  bool guards_ = false;            ///< so does something for guards()
+};
+
+}  // namespace streamsan::analyzer::interpreter
