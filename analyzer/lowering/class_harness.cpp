@@ -10,14 +10,15 @@
 // Of interest are classes with a stream that is created by code in sight (fields.h), in a member or deeper inside. What
 // other code can learn of such a stream it can wait for: it is exposed if it is not private, if a public method returns
 // it or something that contains it, if there are friends. A public method whose name speaks of waiting, whose body
-// is in another file, that returns an event or records one of its caller's, lets others wait for all of them.
+// is in another file, that returns an event or hands one out in another way (handed_out.h), lets others wait for all of
+// them.
 #include "analyzer/lowering/class_harness.h"
 
 #include <algorithm>
 #include <array>
 
-#include "analyzer/ir/walk.h"
 #include "analyzer/lowering/fields.h"
+#include "analyzer/lowering/handed_out.h"
 #include "analyzer/lowering/host_lowering.h"
 #include "analyzer/lowering/host_unit.h"
 #include "clang/AST/ASTContext.h"
@@ -144,25 +145,26 @@ class Builder {
         if (!unit_.symbols.in_system_header(*inner)) collect_streams(*inner->getDefinition(), harness, visible, depth);
   }
 
-  bool contains_stream(clang::QualType type, int depth = 0) {
+  /// Or it leads to one.
+  bool contains(ir::TypeKind handle, clang::QualType type, int depth = 0) {
     while (!type.isNull() && (type->isPointerType() || type->isReferenceType())) {
-      if (unit_.symbols.kind(type) == ir::TypeKind::Stream) return true;
+      if (unit_.symbols.kind(type) == handle) return true;
       type = type->getPointeeType();
     }
-    if (unit_.symbols.kind(type) == ir::TypeKind::Stream) return true;
+    if (unit_.symbols.kind(type) == handle) return true;
     const clang::CXXRecordDecl* record = Symbols::record(type);
     if (depth > 3 || record == nullptr || !record->hasDefinition()) return false;
-    if (handle_kind(type, unit_.symbols.models()) == ir::TypeKind::Stream) return true;
+    if (handle_kind(type, unit_.symbols.models()) == handle) return true;
     if (unit_.symbols.in_system_header(*record)) {
       const auto* instance = dyn_cast<clang::ClassTemplateSpecializationDecl>(record);
       if (instance == nullptr) return false;
       for (const clang::TemplateArgument& argument : instance->getTemplateArgs().asArray())
-        if (argument.getKind() == clang::TemplateArgument::Type && contains_stream(argument.getAsType(), depth + 1))
+        if (argument.getKind() == clang::TemplateArgument::Type && contains(handle, argument.getAsType(), depth + 1))
           return true;
       return false;
     }
     return std::ranges::any_of(
-        record->fields(), [&](const clang::FieldDecl* field) { return contains_stream(field->getType(), depth + 1); });
+        record->fields(), [&](const clang::FieldDecl* field) { return contains(handle, field->getType(), depth + 1); });
   }
 
   /// `return field;`: that field; else nullptr.
@@ -185,7 +187,7 @@ class Builder {
           handle_kind(type->getPointeeType(), unit_.symbols.models()) == ir::TypeKind::Stream)
         harness.exposed = harness.streams;
     }
-    if (!contains_stream(method.getReturnType())) return;
+    if (!contains(ir::TypeKind::Stream, method.getReturnType())) return;
     if (const clang::FieldDecl* field = returned_field(method))
       if (const std::string key = field_key(*field); harness.streams.contains(key)) {
         harness.exposed.insert(key);
@@ -234,20 +236,21 @@ class Builder {
     harness.offers_wait = harness.offers_wait || gives_event(*body);
   }
 
-  /// `cudaEvent_t submit()`, `void submit(cudaEvent_t done)`, `void submit(Token& done)`: the caller can wait for what was
-  /// recorded.
+  /// `cudaEvent_t submit()`, `std::future<int> submit()`, `void submit(cudaEvent_t* done)`: the caller can wait for it.
   bool gives_event(const clang::FunctionDecl& method) {
-    if (handle_kind(method.getReturnType().getNonReferenceType(), unit_.symbols.models()) == ir::TypeKind::Event)
-      return true;
+    const clang::QualType result = method.getReturnType();
+    if (contains(ir::TypeKind::Event, result)) return true;
+    const clang::CXXRecordDecl* record = Symbols::record(result);
+    if (record != nullptr && record->isInStdNamespace() && record->getName().ends_with("future")) return true;
+    for (const clang::ParmVarDecl* parameter : method.parameters()) {
+      const clang::QualType type = parameter->getType();
+      const bool out = type->isPointerType() || type->isLValueReferenceType();
+      if (out && unit_.symbols.kind(type) != ir::TypeKind::Event && !type->getPointeeType().isConstQualified() &&
+          contains(ir::TypeKind::Event, type))
+        return true;
+    }
     const auto lowered = program_.functions.find(unit_.usr(method));
-    if (lowered == program_.functions.end()) return false;
-    const ir::Function& function = lowered->second;
-    return std::ranges::any_of(function.blocks, [&](const ir::Block& block) {
-      return std::ranges::any_of(block.ops, [&](const ir::Op& op) {
-        return op.kind == ir::OpKind::Record && op.event.place != ir::kNoPlace &&
-               function[ir::root(function, op.event.place).place].kind == Place::Kind::Parameter;
-      });
-    });
+    return lowered != program_.functions.end() && handed_out_.by(lowered->second);
   }
 
   /// The destructor, or what takes its place: members and bases, the last one first.
@@ -297,6 +300,7 @@ class Builder {
   host::Unit& unit_;
   ir::Program& program_;
   const std::map<std::string, ir::HandleField>& fields_;
+  HandedOut handed_out_{program_};
   ir::Function* frame_ = nullptr;
 };
 
