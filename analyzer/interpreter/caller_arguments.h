@@ -17,6 +17,7 @@
 
 namespace clang {
 class ClassTemplateSpecializationDecl;
+class DeclContext;
 class FunctionProtoType;
 }  // namespace clang
 

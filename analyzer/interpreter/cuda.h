@@ -277,9 +277,9 @@ class Cuda {
   std::map<ordering::EventId, ordering::SiteId> event_sites_;
   std::vector<Ended> ended_streams_;  ///< whose handles are free: as with the driver, the next stream gets the last one
   std::map<ordering::StreamId, Ended> had_handle_;  ///< the stream that had this one's handle before
-  std::map<Word, GridBehaviour> fronts_;  ///< of the last kernel in a stream
-  std::map<Word, Word> handle_streams_;   ///< of a library's handle
-  std::map<Word, Word> work_areas_;       ///< likewise
+  std::map<Word, GridBehaviour> fronts_;            ///< of the last kernel in a stream
+  std::map<Word, Word> handle_streams_;             ///< of a library's handle
+  std::map<Word, Word> work_areas_;                 ///< likewise
   KernelHandles kernel_handles_;
   std::map<Word, Word> shadows_;  ///< variables of the device, by that of the host
   std::map<Word, std::vector<Captured>> graphs_;

@@ -153,7 +153,7 @@ class Bounds {
   /// A condition that the first thread may fail.
   struct Guard {
     Roots roots;
-    std::optional<Variable> variable;  ///< whose bound says all that the condition does
+    std::optional<Variable> variable;           ///< whose bound says all that the condition does
     std::optional<Choices::value_type> choice;  ///< that it is, by no index
     bool all = false;                           ///< it may be about anything
   };

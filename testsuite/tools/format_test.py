@@ -20,6 +20,9 @@ FORMATTER = """#!{python}
 import re, sys
 if "--version" in sys.argv: print("clang-format version {version}"); sys.exit()
 spans = [tuple(map(int, a[8:].split(":"))) for a in sys.argv[1:] if a.startswith("--lines=")]
+if "--dry-run" in sys.argv:
+    files = [a for a in sys.argv[1:] if not a.startswith("-")]
+    sys.exit(any(not line.startswith("X") for name in files for line in open(name).read().splitlines()))
 path = sys.argv[-1]
 lines = open(path).read().splitlines()
 out = [line if line.startswith("X") or spans and not any(a <= n <= b for a, b in spans) else "X" + line

@@ -25,6 +25,7 @@ READERS = {
     "analyzer/analysis/number_tests.cpp": "the text of a condition as the lowering writes it",
     "analyzer/lowering/callables.cpp": "names of classes of the C++ library",
     "analyzer/lowering/container_calls.cpp": "names of the C++ library's classes and functions",
+    "analyzer/lowering/handed_out.cpp": "names of classes of the C++ library",
     "analyzer/lowering/free_list_search": "names of functions and members of the C++ library",
     "report/output_file.cpp": "the path - is stdout",
     "report/source_root.cpp": "parts of paths",
