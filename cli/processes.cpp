@@ -144,10 +144,11 @@ std::vector<Processes::Stat> Processes::of_the_run() const {
 Processes::State Processes::examine(pid_t pid) {
   std::optional<Libraries> now = libraries_of(pid, recorder_);
   if (now && now->recorder) return State::Recorded;
-  if (!now || !now->driver) return State::Unknown;
+  const State before = preloads(pid, recorder_).value_or(false) ? State::Loading : State::Unknown;
+  if (!now || !now->driver) return before;
   // The list was read while the loader went on.
   now = libraries_of(pid, recorder_);
-  if (!now || now->recorder) return State::Unknown;
+  if (!now || now->recorder) return before;
   unrecorded_.push_back({pid, program_of(pid), reason(pid, recorder_), false});
   return State::Reported;
 }
@@ -175,7 +176,7 @@ void Processes::look() {
     if (stat.ended) continue;
     const auto known = seen_.find(stat.identity);
     State state = known == seen_.end() ? State::Unknown : known->second;
-    if (state == State::Unknown) state = examine(stat.identity.pid);
+    if (state == State::Unknown || state == State::Loading) state = examine(stat.identity.pid);
     seen.emplace(stat.identity, state);
   }
   seen_ = std::move(seen);
@@ -195,8 +196,7 @@ std::vector<SeenProcess> Processes::take_unrecorded() { return std::exchange(unr
 std::vector<SeenProcess> Processes::left_behind() const {
   std::vector<SeenProcess> out;
   for (const auto& [identity, state] : seen_) {
-    if (identity.pid == program_ || state == State::Reported) continue;
-    if (state == State::Recorded || preloads(identity.pid, recorder_).value_or(false))
+    if (identity.pid != program_ && (state == State::Recorded || state == State::Loading))
       out.push_back({identity.pid, program_of(identity.pid), {}, state == State::Recorded});
   }
   return out;

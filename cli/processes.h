@@ -59,7 +59,12 @@ class Processes {
     pid_t parent = 0;
     bool ended = false;
   };
-  enum class State : std::uint8_t { Unknown, Recorded, Reported };
+  enum class State : std::uint8_t {
+    Unknown,
+    Loading,  ///< told to load the recorder, and has not, so far
+    Recorded,
+    Reported
+  };
 
   [[nodiscard]] static std::vector<Stat> all();
   [[nodiscard]] std::vector<Stat> of_the_run() const;

@@ -450,8 +450,10 @@ Outcome Cuda::called(Machine& machine, const llvm::Function& function, const std
     case ActionKind::Effect:
       return effect(machine, *model, arguments);
     case ActionKind::SetDevice:
-      lose_device(machine);  // contexts of the driver are not followed
-      if (model->value_argument < 0) return Outcome::Unknown;
+      if (model->value_argument < 0) {
+        lose_device(machine);  // contexts of the driver are not followed
+        return Outcome::Unknown;
+      }
       device_ = devices_[machine.thread().number] = arguments.word32(static_cast<std::size_t>(model->value_argument));
       without_device_.erase(machine.thread().number);
       return Outcome::Done;

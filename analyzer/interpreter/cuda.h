@@ -241,8 +241,8 @@ class Cuda {
                  const std::vector<Parameter>& given, std::vector<ordering::KernelBytes>& bytes) const;
   /// Pointers that are copied to the device, or else what is written over them.
   void keep_pointers(Machine& machine, Word to, Word from, Word bytes);
-  Outcome copy_batch(Machine& machine, const Model& model, const Arguments& arguments);
   void forget_pointers(Word at, Word bytes);
+  Outcome copy_batch(Machine& machine, const Model& model, const Arguments& arguments);
   /// In memory that the GPU reads; nullopt: it is not known.
   std::optional<Word> pointer_at(Machine& machine, Word address) const;
   void library_work(Machine& machine, const llvm::Function& function, const Model& model, const Arguments& arguments);
@@ -307,6 +307,7 @@ class Cuda {
   std::map<Word, Word> given_streams_;                          ///< handle, by number
   std::map<std::string, std::uint32_t> functions_;              ///< numbers
   std::map<const llvm::Function*, const Model*> taken_;
+  std::map<const clang::ParmVarDecl*, bool> dense_;  ///< device::is_dense() of a kernel's parameter
   /// Threads of the program take turns, and the order of what they call is known: to the model they are one.
   ordering::ThreadId thread_{1};
   ordering::ThreadId default_stream_of_{1};        ///< the thread that calls: each has a per-thread default stream

@@ -8,7 +8,9 @@
 // or field (follow.cpp). The host's blocks are pinned: who copies asynchronously means that. Whether the caller's are is not
 // known, so what the host itself does with them is no conflict (follow.cpp).
 //
-// REPORTS ask where a stream or an event was made. Devices of streams and events are known of those that the program makes, and of what a caller gives for a device.
+// Devices of streams and events are known of those that the program makes, and of what a caller gives for a device.
+//
+// REPORTS ask where a stream or an event was made, and what a kernel is called.
 //
 // CACHING ALLOCATORS. A block that was given back does no harm before it is handed out again, and until then the stream that it
 // is for may wait for whoever uses it still. So the next allocation in that stream is taken to get it; and after each call that

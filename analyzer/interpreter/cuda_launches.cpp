@@ -209,8 +209,12 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, const Sha
                           .parted = !at_start});
       if (!sure || effect.depends_on_data || !(at_start || one)) return;
       // It begins there, for certain; and goes to the end of a block of as many elements as a number says where it ends.
-      const bool all = part.kind == Kind::Whole && offset == 0 && fills(parameter, address, *given, limits) &&
-                       device::is_dense(*kernel, *parameter.declared);
+      bool all = part.kind == Kind::Whole && offset == 0 && fills(parameter, address, *given, limits);
+      if (all) {
+        const auto [known, fresh] = dense_.try_emplace(parameter.declared);
+        if (fresh) known->second = device::is_dense(*kernel, *parameter.declared);
+        all = known->second;
+      }
       bytes.push_back({.bytes = linear(address + from, all ? blocks_.at(address) - address : 1),
                        .mode = mode,
                        .widened = false,

@@ -206,12 +206,13 @@ Outcome Library::send(Machine& machine, const Arguments& arguments, Byte* result
 /// recv(from, begin, size): all that is asked for, many times; then the other side has ended. Where the program itself may
 /// be the other side, one thread waits for another by it, and what it reads is not known.
 Outcome Library::receive(Machine& machine, const Arguments& arguments, Byte* result) {
-  for (const char* const own : {"pipe", "pipe2", "socketpair", "eventfd"})
-    if (machine.module().getFunction(own) != nullptr) {
-      if (received_ >= sent_) return Outcome::Again;
-      ++received_;
-      return Outcome::Unknown;
-    }
+  constexpr std::array<const char*, 4> kBothSides = {"pipe", "pipe2", "socketpair", "eventfd"};
+  if (std::ranges::any_of(kBothSides,
+                          [&](const char* name) { return machine.module().getFunction(name) != nullptr; })) {
+    if (received_ >= sent_) return Outcome::Again;
+    ++received_;
+    return Outcome::Unknown;
+  }
   constexpr unsigned kTimes = 64;
   const Word size = received_ < kTimes ? arguments.word(2) : 0;
   ++received_;

@@ -425,7 +425,6 @@ void ExactWalk::walk_body(const clang::FunctionDecl& function, const clang::Call
   if (deep_ >= kDeepestRead || !function.hasBody(definition) || definition->isDependentContext() ||
       definition->isVariadic() || (method != nullptr && (method->isVirtual() || method->getParent()->isLambda())))
     return;
-  if (read_.insert(definition).second) note_changes(definition->getBody());
   const auto* of_member = dyn_cast<clang::CXXMemberCallExpr>(&call);
   const bool is_operator = isa<clang::CXXOperatorCallExpr>(call) && method != nullptr && !method->isStatic();
   MaybeLinear object;

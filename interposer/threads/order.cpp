@@ -73,6 +73,7 @@ constexpr std::uint64_t ended(std::uint64_t state, std::uint64_t stamp) {
 constexpr bool is_alone(std::uint64_t state) { return (state >> kStampBits) % (1u << kUnderWayBits) == 1; }
 
 constexpr std::size_t kMostThreads = 512;
+static_assert(kMostThreads < std::size_t{1} << kUnderWayBits, "of all threads a release may be under way");
 constexpr std::size_t kMostStarts = 128;
 
 constinit Content g_contents[kOrderObjects] = {};
