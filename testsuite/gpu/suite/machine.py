@@ -62,6 +62,14 @@ def missing(need):
     raise ValueError(need)
 
 
+def gpus():
+    """The GPUs of this process as words for CUDA_VISIBLE_DEVICES; one at least, so that whoever asks gets on."""
+    chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if chosen:
+        return chosen.split(",")
+    return [str(number) for number in range(max(1, output_of("nvidia-smi", "--list-gpus").count("\n")))]
+
+
 def find_tool(name):
     beside_nvcc = toolkit() / "bin" / name if toolkit() else None
     return str(beside_nvcc) if beside_nvcc and beside_nvcc.exists() else shutil.which(name)
