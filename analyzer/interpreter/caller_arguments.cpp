@@ -134,6 +134,9 @@ std::string CallerArguments::number(llvm::StringRef called, int depth, Meaning o
   const auto* parameter = llvm::dyn_cast_or_null<clang::ParmVarDecl>(filled_);
   const bool makes_room = depth > 0 && parameter != nullptr;
   Meaning meaning = meaning_of(called, otherwise);
+  if (parameter != nullptr && llvm::isa<clang::CXXConstructorDecl>(parameter->getDeclContext()) &&
+      says_size_of_parts(called))
+    meaning = Meaning::HowMuch;
   if (parameter != nullptr && element_.empty()) {
     // In another call of two alike numbers, or in the same one, they may have to differ.
     if (const auto needed = file_.numbers.compared_with(*parameter);

@@ -229,7 +229,8 @@ std::string CallerArguments::tensors_for(QualType back) {
   return (may_end ? "static int left = 8; if (left-- <= 0) return {}; " : "") + body + "return " + *one + ";";
 }
 
-/// A lambda, which writes what it is given pointers to.
+/// A lambda, which writes what it is given pointers to. One that reads for its caller says of what it is given room for
+/// that it has read it, a few times, and then that there is no more.
 std::string CallerArguments::callback(const clang::FunctionProtoType& signature) {
   // Who is given memory to fill does so, where that is the host's, and knows of no stream but its own.
   const auto is_filled = [](QualType type) {
@@ -240,9 +241,10 @@ std::string CallerArguments::callback(const clang::FunctionProtoType& signature)
                      std::ranges::all_of(signature.param_types(), [&](QualType parameter) {
                        return parameter->isArithmeticType() || is_filled(parameter);
                      });
-  std::string list, body = fills ? "" : std::string(kCalledBack) + "(1); ";
+  std::string list, room, body = fills ? "" : std::string(kCalledBack) + "(1); ";
   for (const QualType parameter : signature.param_types()) {
     const std::string own = "p" + std::to_string(list.size());
+    if (parameter->isIntegerType()) room = own;
     list += (list.empty() ? "" : ", ") + spelled(parameter) + " " + own;
     if (is_filled(parameter))
       body += fills ? "if (" + std::string(kCalledBack) + "((unsigned long)" + own + ")) *" + own + " = {}; "
@@ -251,8 +253,11 @@ std::string CallerArguments::callback(const clang::FunctionProtoType& signature)
   const QualType back = signature.getReturnType();
   if (const std::string made = tensors_for(back); !made.empty())
     return "[](" + list + ") -> " + spelled(back) + " { " + made + " }";
+  const std::string read = !fills || !back->isIntegerType() ? "" : back->isBooleanType() ? "true" : room;
+  if (!read.empty()) body = "static int left = 8; if (left-- <= 0) return {}; " + body;
   return "[](" + list + ") -> " + spelled(back) + " { " + body + "return " +
-         (back->isVoidType()     ? ""
+         (!read.empty()          ? "(" + spelled(back) + ")" + read
+          : back->isVoidType()   ? ""
           : back->isScalarType() ? "{}"
                                  : spelled(back) + "()") +
          "; }";

@@ -142,6 +142,11 @@ bool says_part(llvm::StringRef name) {
   return has_one_of(words, kPart) && has_one_of(words, kSize);
 }
 
+bool says_size_of_parts(llvm::StringRef name) {
+  static constexpr std::array<llvm::StringRef, 6> kPart = {"batch", "chunk", "tile", "page", "block", "bin"};
+  return llvm::is_contained(kPart, words_of(name).back());
+}
+
 bool ends_range(llvm::StringRef name) {
   static constexpr std::array<llvm::StringRef, 5> kEnd = {"end", "last", "stop", "hi", "until"};
   return has_one_of(words_of(name), kEnd);

@@ -30,6 +30,9 @@ enum class Meaning : std::uint8_t {
 /// `otherwise`: where the name does not say.
 Meaning meaning_of(llvm::StringRef name, Meaning otherwise = Meaning::HowMuch);
 
+/// An object is made for parts of a size: there `batch` or `tile` says how large one is, elsewhere which one.
+bool says_size_of_parts(llvm::StringRef name);
+
 /// What functions do with their numbers. Each is walked once.
 class UsesOfNumbers {
  public:

@@ -146,7 +146,8 @@ class Cuda {
   Word take_block(Machine& machine, const std::string& name, std::optional<Word> stream, Word bytes);
   /// The allocator waits for what is in the stream when the block is given back.
   void use_block(Word stream, Word block);
-  void return_block(Machine& machine, const std::string& name, Word block);
+  /// `at_once`: one that the caller has given, too, may be handed out again before the call is over.
+  void return_block(Machine& machine, const std::string& name, Word block, bool at_once);
   /// From now on given memory is a block of a caching allocator, for `stream`. Whoever gives it holds it as well, for as
   /// long as the call takes that it is given to.
   void lend(Machine& machine, Word stream, Word block);

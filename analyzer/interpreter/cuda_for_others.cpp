@@ -301,14 +301,14 @@ void Cuda::use_block(Word handle, Word block) {
   if (lent_blocks_.contains(block)) model_.block_use({thread_, ordering::SiteId{}}, stream(handle), block);
 }
 
-void Cuda::return_block(Machine& machine, const std::string& name, Word block) {
+void Cuda::return_block(Machine& machine, const std::string& name, Word block, bool at_once) {
   const auto lent = lent_blocks_.find(block);
   if (lent == lent_blocks_.end()) return;
   const Returned of = lent->second;
   lent_blocks_.erase(lent);
   // Memory of a graph is the graph's.
   if (!capturing_.empty()) return;
-  if (of.given) {
+  if (of.given && !at_once) {
     held_.push_back({.block = of, .call = now(machine, name)});
     return;
   }

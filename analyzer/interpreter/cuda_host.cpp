@@ -2,6 +2,8 @@
 //
 // What the host does itself to memory that the GPU may use, and what it asks about devices and streams, which makes no
 // order: there are two devices with much memory, and no number is 0. And copies in batches, whose lists the host has.
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -73,12 +75,34 @@ void Cuda::host_freed(Machine& machine, Word address, std::size_t size) {
   model_.host_free(now(machine, ""), {address, address + size});
 }
 
+namespace {
+
+/// What the run-time library calls it, for the driver's functions that take the same arguments; without its version.
+std::string_view bare_name(std::string_view name) {
+  const bool runtime = name.starts_with("cuda"), driver = !runtime && !name.starts_with("hip");
+  name.remove_prefix(runtime ? 4 : driver ? 2 : 3);
+  if (!driver) return name;
+  for (const std::string_view version : {"_ptsz", "_ptds", "_v2", "_v3"})
+    if (name.ends_with(version)) name.remove_suffix(version.size());
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kSame = {
+      {{"DeviceGetCount", "GetDeviceCount"},
+       {"CtxGetDevice", "GetDevice"},
+       {"CtxGetStreamPriorityRange", "DeviceGetStreamPriorityRange"},
+       {"MemHostGetDevicePointer", "HostGetDevicePointer"}}};
+  const auto* const same = std::ranges::find(kSame, name, &std::pair<std::string_view, std::string_view>::first);
+  return same == kSame.end() ? name : same->second;
+}
+
+}  // namespace
+
 bool Cuda::property(Machine& machine, std::string_view name, const Arguments& arguments, Byte* result) {
   const auto out = [&](std::size_t argument, Word value, std::size_t size) {
     return machine.store(arguments.word(argument), value, size);
   };
-  const bool hip = name.starts_with("hip");
-  const std::string_view rest = name.substr(hip ? 3 : name.starts_with("cuda") ? 4 : 2);
+  const bool driver = name.starts_with("cu") && !name.starts_with("cuda");
+  const std::string_view rest = bare_name(name);
+  if (driver && rest == "DeviceGet") return out(0, arguments.word32(1), 4);
+  if (driver && rest == "DeviceTotalMem") return out(0, Word{80} << 30U, 8);
   if (rest == "GetDeviceCount") return out(0, kDevices, 4);
   if (rest == "GetDevice") return out(0, device_, 4);
   if (rest == "DeviceGetStreamPriorityRange") return out(0, 0, 4) && out(1, static_cast<Word>(-5), 4);
@@ -92,8 +116,9 @@ bool Cuda::property(Machine& machine, std::string_view name, const Arguments& ar
   if (rest.starts_with("OccupancyMaxActiveBlocks")) return out(0, 2, 4);
   if (rest == "EventElapsedTime") return out(0, 0x3f800000, 4);
   if (rest.starts_with("GetErrorString") || rest.starts_with("GetErrorName")) {
-    if (result == nullptr) return true;
     const Word text = reinterpret_cast<Word>(machine.memory().heap(16));
+    if (driver) return out(1, text, 8);
+    if (result == nullptr) return true;
     std::memcpy(result, &text, sizeof text);
     return true;
   }

@@ -116,7 +116,7 @@ auto place(const Where& where) { return std::tie(where.site.file, where.site.lin
 
 /// The same, on one side at least: flags choose between ways to do a thing.
 bool are_alike(const Hazard& a, const Hazard& b) {
-  if (a.check != b.check || a.earlier.has_value() != b.earlier.has_value()) return false;
+  if (a.check != b.check || a.level != b.level || a.earlier.has_value() != b.earlier.has_value()) return false;
   return place(a.later.where) == place(b.later.where) ||
          (a.earlier && place(a.earlier->where) == place(b.earlier->where));
 }

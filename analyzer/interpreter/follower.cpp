@@ -285,12 +285,17 @@ void Follower::hazard(const ordering::Hazard& reported) {
   if (found.kind == HazardKind::ReuseWhileInUse) found.later.site = found.freed;
   if (met_at_.emplace(cuda_.place(found.earlier.site), cuda_.place(found.later.site)).second)
     met_.emplace_back(found.earlier.site, found.later.site);
-  if (found.certainty != ordering::Certainty::Certain || found.order != ordering::Order::Unordered) return;
+  if (found.certainty != ordering::Certainty::Certain) return;
   if (counts && !counts(found)) return;
   // A loop shows one conflict many times.
-  if (!seen_.emplace(found.kind, cuda_.place(found.later.site), cuda_.place(found.earlier.site)).second) return;
+  if (!seen_.emplace(found.kind, found.order, cuda_.place(found.later.site), cuda_.place(found.earlier.site)).second)
+    return;
   Hazard made;
   made.level = Level::Likely;  // of one run, in which some values were made up
+  if (found.order == ordering::Order::Latent) {
+    made.level = Level::Latent;
+    if (found.leaned_on) made.rule = ordering::rule_id(*found.leaned_on);
+  }
   made.earlier = action(found.earlier);
   made.later = action(found.later);
   if (made.earlier->stream.name == made.later.stream.name && !made.later.stream.name.empty() &&
@@ -394,7 +399,7 @@ void Follower::failing_record(const FailingRecord& record) {
 void Follower::add(Hazard made, const Sides& sides) {
   const Where& at = made.later.where;
   const ir::Site& before = made.earlier ? made.earlier->where.site : at.site;
-  if (!told_.emplace(made.check, at.site.file, at.site.line, before.file, before.line).second) return;
+  if (!told_.emplace(made.check, made.level, at.site.file, at.site.line, before.file, before.line).second) return;
   made.function = made.later.where.site.function;
   made.evidence.push_back(
       {way + ", with zeros for what the GPU computes" + (machine_->cut() ? "; a long loop was cut short" : ""),

@@ -90,8 +90,8 @@ class Follower : public World, public ordering::HazardSink {
   std::vector<std::pair<ordering::SiteId, ordering::SiteId>> met_;  ///< in conflict, one of each pair of places
   std::set<std::pair<Place, Place>> met_at_;
   std::set<const llvm::Function*> harmless_;  ///< of those that are not known
-  std::set<std::tuple<ordering::HazardKind, Place, Place>> seen_;
-  std::set<std::tuple<Check, std::string, unsigned, std::string, unsigned>> told_;
+  std::set<std::tuple<ordering::HazardKind, ordering::Order, Place, Place>> seen_;
+  std::set<std::tuple<Check, Level, std::string, unsigned, std::string, unsigned>> told_;
 };
 
 }  // namespace streamsan::analyzer::interpreter

@@ -68,6 +68,7 @@ Torch::Known::Native Torch::native(std::string_view name) {
   static const std::unordered_map<std::string_view, Known::Native> kNatives = {
       {"streamsan_torch_free", &T::free},
       {"streamsan_torch_made", &T::made},
+      {"streamsan_torch_take", &T::raw_take},
       {"streamsan_torch_current", &T::current},
       {"streamsan_torch_make_current", &T::make_current},
       {"streamsan_torch_stream", &T::pool_stream},
@@ -232,10 +233,24 @@ Outcome Torch::free(Machine& machine, const Known&, const Arguments& arguments, 
   if (const auto pageable = pageable_.find(at); pageable != pageable_.end()) {
     cuda_.host_freed(machine, at, pageable->second);
     pageable_.erase(pageable);
+  } else if (empties_storage(machine)) {
+    cuda_.return_block(machine, "the end of a storage's memory", at, true);
   } else if (!cuda_.is_lent(at) || !ends_with_caller(machine)) {
-    cuda_.return_block(machine, "the end of a tensor", at);
+    cuda_.return_block(machine, "the end of a tensor", at, false);
   }
   return Outcome::Done;
+}
+
+/// A storage gives its memory back, whoever still has tensors of it.
+bool Torch::empties_storage(const Machine& machine) const {
+  return std::ranges::any_of(machine.thread().frames, [&](const auto& frame) {
+    const auto* called =
+        llvm::dyn_cast_or_null<clang::FunctionDecl>(host_.declaration(frame.at->getFunction()->getName()));
+    const auto* method = llvm::dyn_cast_or_null<clang::CXXMethodDecl>(called);
+    if (method == nullptr) return called != nullptr && called->getNameAsString() == "resize_bytes_cuda";
+    return method->getParent()->getName() == "StorageImpl" && method->getIdentifier() != nullptr &&
+           (method->getName() == "reset" || method->getName().starts_with("set_data_ptr"));
+  });
 }
 
 /// It is the made-up caller's own variable that ends, or an object that it has made: another caller keeps its tensors.
@@ -246,7 +261,7 @@ bool Torch::ends_with_caller(const Machine& machine) const {
   return called == nullptr || called->isImplicit() || symbols_.in_system_header(*called);
 }
 
-/// (implementation, storage, description)
+/// (implementation, storage, description, its DataPtr)
 Outcome Torch::made(Machine& machine, const Known&, const Arguments& arguments, Byte*) {
   const Word about = arguments.word(2);
   constexpr std::size_t kSize = 64;
@@ -272,6 +287,7 @@ Outcome Torch::made(Machine& machine, const Known&, const Arguments& arguments, 
     describe(machine, tensor);
   }
   tensor.storage = arguments.word(1);
+  tensor.data_at = arguments.word(3);
   tensors_[arguments.word(0)] = std::move(tensor);
   return Outcome::Done;
 }
@@ -331,6 +347,9 @@ Outcome Torch::give_tensor(Machine& machine, const Known& known, const Arguments
 }
 
 Outcome Torch::called(Machine& machine, const Known&, const Arguments&, Byte*) {
+  // A condition that fails in the next call is not about what this one asked.
+  asked_ = Asked::Nothing;
+  asked_of_ = 0;
   static_cast<void>(cuda_.device(machine));
   cuda_.hand_out_again(machine);
   return Outcome::Done;
@@ -346,7 +365,7 @@ Outcome Torch::raw_take(Machine& machine, const Known& known, const Arguments& a
 
 Outcome Torch::raw_return(Machine& machine, const Known&, const Arguments& arguments, Byte*) {
   static_cast<void>(cuda_.device(machine));
-  cuda_.return_block(machine, "raw_delete", arguments.word(0));
+  cuda_.return_block(machine, "raw_delete", arguments.word(0), false);
   return Outcome::Done;
 }
 

@@ -51,7 +51,8 @@ class Torch {
  private:
   struct Tensor {
     Word storage = 0;  ///< c10::StorageImpl
-    Word data = 0;     ///< its first byte
+    Word data = 0;     ///< its first byte; refreshed by tensor()
+    Word data_at = 0;  ///< where the storage keeps that address
     Word bytes = 0;    ///< of the storage
     Shape shape;
     int type = 0;  ///< c10::ScalarType
@@ -126,6 +127,7 @@ class Torch {
   /// That a method is called for, which asks for something.
   Tensor* self(Machine& machine, const Known& known, const Arguments& arguments, Asked asked = Asked::Nothing);
   [[nodiscard]] bool ends_with_caller(const Machine& machine) const;
+  [[nodiscard]] bool empties_storage(const Machine& machine) const;
   Word current_stream(Machine& machine, signed char device);
   /// Where it is, as far as bytes that are certain go.
   [[nodiscard]] static ordering::Footprint footprint(const Tensor& tensor);

@@ -56,7 +56,11 @@ int element_type_of(clang::QualType type) {
 Torch::Tensor* Torch::tensor(Machine& machine, Word object) {
   if (!machine.memory().contains(object, sizeof(Word))) return nullptr;
   const auto found = tensors_.find(load_word(object));
-  return found == tensors_.end() ? nullptr : &found->second;
+  if (found == tensors_.end()) return nullptr;
+  // A DataPtr begins with the address. Its storage may have got another block meanwhile, or have none.
+  Tensor& result = found->second;
+  if (machine.memory().contains(result.data_at, sizeof(Word))) result.data = load_word(result.data_at);
+  return &result;
 }
 
 Torch::Tensor* Torch::self(Machine& machine, const Known& known, const Arguments& arguments, Asked asked) {

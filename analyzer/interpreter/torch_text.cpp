@@ -23,9 +23,11 @@ struct streamsan_torch_about {
   unsigned long dimensions; const long* sizes; const long* strides;
   int type; signed char device_type, device_index;
 };
-extern "C" { void streamsan_torch_free(void*); void streamsan_torch_made(void*, void*, streamsan_torch_about*); }
+extern "C" { void streamsan_torch_free(void*); void* streamsan_torch_take(unsigned long);
+             void streamsan_torch_made(void*, void*, streamsan_torch_about*, const void*); }
 namespace streamsan_torch {
 struct Storage final : c10::StorageImpl { using c10::StorageImpl::StorageImpl; };
+inline const void* data_of(const c10::StorageImpl* storage) { return &storage->data_ptr(); }
 struct Tensor final : c10::TensorImpl {
   using c10::TensorImpl::TensorImpl;
   void release_resources() override {
@@ -36,7 +38,7 @@ struct Tensor final : c10::TensorImpl {
   void become(streamsan_torch_about* about, c10::intrusive_ptr<c10::StorageImpl> storage) {
     set_sizes_and_strides(c10::IntArrayRef(about->sizes, about->dimensions),
                           c10::IntArrayRef(about->strides, about->dimensions), about->offset);
-    streamsan_torch_made(this, storage.get(), about);
+    streamsan_torch_made(this, storage.get(), about, streamsan_torch::data_of(storage.get()));
     storage_ = c10::Storage(std::move(storage));
   }
 };
@@ -53,14 +55,14 @@ inline c10::intrusive_ptr<c10::StorageImpl> storage_of(streamsan_torch_about* ab
                                  c10::Device(static_cast<c10::DeviceType>(about->device_type), about->device_index)));
 }
 inline at::Tensor make(streamsan_torch_about* about, c10::intrusive_ptr<c10::StorageImpl> storage) {
-  void* const kept = storage.get();
+  c10::StorageImpl* const kept = storage.get();
   auto made = c10::make_intrusive<Tensor>(
       c10::Storage(std::move(storage)),
       c10::DispatchKeySet(about->device_type == 1 ? c10::DispatchKey::CUDA : c10::DispatchKey::CPU),
       caffe2::TypeMeta::fromScalarType(static_cast<c10::ScalarType>(about->type)));
   made->set_sizes_and_strides(c10::IntArrayRef(about->sizes, about->dimensions),
                               c10::IntArrayRef(about->strides, about->dimensions), about->offset);
-  streamsan_torch_made(made.get(), kept, about);
+  streamsan_torch_made(made.get(), kept, about, data_of(kept));
   return at::Tensor(std::move(made));
 }
 inline at::Tensor make(streamsan_torch_about* about) {
@@ -81,6 +83,21 @@ extern "C" void streamsan_torch_put_list(std::vector<at::Tensor>* where, streams
 }
 at::Tensor streamsan_given_tensor(unsigned long);
 extern "C" void streamsan_torch_called();
+)";
+
+// Another block, or none: what was in the old one is copied.
+constexpr const char* kResize = R"(
+inline void at::native::resize_bytes_cuda(c10::StorageImpl* storage, size_t bytes) {
+  const c10::Device device = storage->device();
+  void* const data = bytes == 0 ? nullptr : streamsan_torch_take(bytes);
+  const size_t both = bytes < storage->nbytes() ? bytes : storage->nbytes();
+  if (both != 0)
+    cudaMemcpyAsync(data, storage->data(), both, cudaMemcpyDeviceToDevice,
+                    c10::cuda::getCurrentCUDAStream(device.index()).stream());
+  storage->set_data_ptr_noswap(bytes == 0 ? c10::DataPtr(nullptr, device)
+                                          : c10::DataPtr(data, data, &streamsan_torch_free, device));
+  storage->set_nbytes(bytes);
+}
 )";
 
 // at::tensor({1, 2}, options): made by the host, which copies it to where it is wanted.
@@ -377,7 +394,7 @@ std::span<const char* const> torch_text() {
       kDetached,         kDefaultType,    kSymbols,         kSymbolsNow,       kContiguous,  kContiguousNow,
       kContiguousBefore, kBlob,           kStreams,         kStreamOfPriority, kStreamQuery, kStreamSynchronize,
       kDevices,          kSetDevice,      kSetDeviceBefore, kSynchronize,      kProperties,  kGraph,
-      kGraphBefore,      kGraphWork,      kGraphEnd,        kGraphReplay};
+      kGraphBefore,      kGraphWork,      kGraphEnd,        kGraphReplay,      kResize};
   return kText;
 }
 

@@ -141,6 +141,14 @@ void Begin::Sum::add_to_known(const Bound& bytes) {
     return;
   }
   const bool is_single = bytes.single || bytes.fixed;
+  // Elements of one row (`p[i]`, `p[i + 256]`): it begins at the first of them.
+  if (bound->plain && bytes.plain && bound->parameters == bytes.parameters && bound->scale == bytes.scale) {
+    Bound lower = bound->shift <= bytes.shift ? *bound : bytes;
+    lower.few = bound->few && bytes.few;
+    lower.loose = true;
+    bound = lower;
+    return;
+  }
   Bound both;
   both.single = is_single;
   both.few = bound->few && bytes.few;

@@ -17,7 +17,9 @@
 // Functions that make the configuration are walked in the same way, with their parameters meaning what this call gives
 // them: `cudaLaunchConfig_t c = dependent(attribute, grid, stream, true)`. What a function returns, and what is copied,
 // takes over all that was set so far. A class that keeps configuration and attributes together is one variable here:
-// its constructor and its methods set parts of the object that they are called on.
+// its constructor and its methods set parts of the object that they are called on. A function that is given such an
+// object, and a method of it, do not show how it was made: there it is what all of its constructors say, and perhaps that
+// if another method may change it.
 //
 // Launches through helpers are in launch_helpers.cpp.
 #include "analyzer/lowering/programmatic.h"
@@ -122,6 +124,13 @@ class Settings {
       : context_(context), until_(until), caller_(&caller) {}
 
   void collect(const clang::Stmt* body) { walk(body); }
+  /// `object` was made by that. nullptr: by its own names, in a method of it.
+  void made_by(const clang::CXXConstructorDecl& constructor, const clang::ValueDecl* object) {
+    const std::size_t known = names_.size();
+    if (object != nullptr) name_fields(*constructor.getParent(), *object);
+    walk_function(constructor);
+    names_.resize(known);
+  }
 
   /// What `part` of the variable is at the launch. `perhaps` is set if a condition decides about that.
   [[nodiscard]] const Setting* last(const clang::ValueDecl* variable, Part part, bool& perhaps) const {
@@ -331,21 +340,29 @@ class Settings {
     }
     const auto* method = dyn_cast<clang::CXXMethodDecl>(&definition);
     if (object != nullptr && method != nullptr && describes_launch(object->getType()))
-      for (const clang::FieldDecl* field : method->getParent()->fields()) names_.push_back({field, renamed(object)});
+      name_fields(*method->getParent(), *renamed(object));
     if (names_.size() == known && result == nullptr) return;
     const HelperCaller here{.helper = &definition, .arguments = arguments, .outer = caller_};
     const HelperCaller* outer = std::exchange(caller_, &here);
     const clang::ValueDecl* outer_result = std::exchange(result_, result);
     ++deep_;
+    walk_function(definition);
+    --deep_;
+    result_ = outer_result;
+    caller_ = outer;
+    names_.resize(known);
+  }
+
+  void name_fields(const clang::CXXRecordDecl& record, const clang::ValueDecl& object) {
+    for (const clang::FieldDecl* field : record.fields()) names_.push_back({field, &object});
+  }
+
+  void walk_function(const clang::FunctionDecl& definition) {
     if (const auto* constructor = dyn_cast<clang::CXXConstructorDecl>(&definition))
       for (const clang::CXXCtorInitializer* part : constructor->inits())
         if (const clang::FieldDecl* field = part->getMember())
           if (const auto* list = dyn_cast_or_null<clang::InitListExpr>(plain(part->getInit()))) parts(field, *list);
     walk(definition.getBody());
-    --deep_;
-    result_ = outer_result;
-    caller_ = outer;
-    names_.resize(known);
   }
 
   [[nodiscard]] const clang::ValueDecl* renamed(const clang::ValueDecl* variable) const {
@@ -365,14 +382,8 @@ class Settings {
   std::vector<std::pair<const clang::ValueDecl*, const clang::ValueDecl*>> names_;  ///< parameters, references
 };
 
-}  // namespace
-
-Certainty programmatic(const clang::FunctionDecl& function, const clang::Expr& launch, const clang::Expr& config,
-                       const HelperCaller& caller) {
-  const clang::ValueDecl* variable = root(&config);
-  if (variable == nullptr || !function.hasBody()) return Certainty::No;
-  Settings settings(function.getASTContext(), &launch, caller);
-  settings.collect(function.getBody());
+/// What the settings make of a launch that is configured by `variable`.
+Certainty answer(const Settings& settings, const clang::ValueDecl* variable) {
   bool perhaps = false;
   const Setting* attributes = settings.last(variable, Part::Attributes, perhaps);
   const Setting* count = settings.last(variable, Part::Count, perhaps);
@@ -388,6 +399,51 @@ Certainty programmatic(const clang::FunctionDecl& function, const clang::Expr& l
   Certainty result = std::min(allowed->value, count->value);
   if (id->value == Certainty::No) result = Certainty::No;
   return perhaps ? std::min(result, Certainty::Perhaps) : result;
+}
+
+/// The class that keeps the configuration, if the function does not show how the object was made; or nullptr.
+const clang::CXXRecordDecl* keeper(const clang::ValueDecl& variable) {
+  if (const auto* field = dyn_cast<clang::FieldDecl>(&variable))
+    return dyn_cast<clang::CXXRecordDecl>(field->getParent());
+  if (!llvm::isa<clang::ParmVarDecl>(variable)) return nullptr;
+  const clang::QualType type = variable.getType().getNonReferenceType();
+  const clang::CXXRecordDecl* record =
+      type->isPointerType() ? type->getPointeeCXXRecordDecl() : type->getAsCXXRecordDecl();
+  return record == nullptr || record->getName().starts_with("cudaLaunch") ? nullptr : record->getDefinition();
+}
+
+bool may_change(const clang::CXXMethodDecl& method, const clang::FunctionDecl& but) {
+  return method.isUserProvided() && !method.isConst() && !method.isStatic() && &method != &but &&
+         !llvm::isa<clang::CXXConstructorDecl, clang::CXXDestructorDecl>(method);
+}
+
+}  // namespace
+
+Certainty programmatic(const clang::FunctionDecl& function, const clang::Expr& launch, const clang::Expr& config,
+                       const HelperCaller& caller) {
+  const clang::ValueDecl* variable = root(&config);
+  if (variable == nullptr || !function.hasBody()) return Certainty::No;
+  const auto asked = [&](const clang::CXXConstructorDecl* maker) {
+    Settings settings(function.getASTContext(), &launch, caller);
+    if (maker != nullptr) settings.made_by(*maker, llvm::isa<clang::FieldDecl>(variable) ? nullptr : variable);
+    settings.collect(function.getBody());
+    return answer(settings, variable);
+  };
+  const Certainty here = asked(nullptr);
+  const clang::CXXRecordDecl* record = here == Certainty::No ? keeper(*variable) : nullptr;
+  if (record == nullptr || record->isDependentContext()) return here;
+  std::optional<Certainty> all;
+  for (const clang::CXXConstructorDecl* each : record->ctors()) {
+    const clang::FunctionDecl* definition = nullptr;
+    if (!each->isUserProvided() || each->isCopyOrMoveConstructor()) continue;
+    if (each->getBody(definition) == nullptr) return here;
+    const Certainty one = asked(llvm::cast<clang::CXXConstructorDecl>(definition));
+    all = !all || *all == one ? one : Certainty::Perhaps;
+  }
+  if (!all) return here;
+  const bool changes =
+      std::ranges::any_of(record->methods(), [&](const auto* method) { return may_change(*method, function); });
+  return changes ? std::min(*all, Certainty::Perhaps) : *all;
 }
 
 Certainty programmatic(const clang::FunctionDecl& function, const clang::Expr& launch, const clang::Expr& config) {

@@ -147,7 +147,10 @@ CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAlloc
 CUresult cuMemUnmap(CUdeviceptr ptr, size_t size);
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle);
 CUresult cuMemAllocHost(void** pp, size_t bytesize);
+CUresult cuDeviceGetCount(int* count);
 CUresult cuMemHostAlloc(void** pp, size_t bytesize, unsigned int Flags);
+#define cuMemHostGetDevicePointer cuMemHostGetDevicePointer_v2
+CUresult cuMemHostGetDevicePointer(CUdeviceptr* pdptr, void* p, unsigned int Flags);
 CUresult cuMemFreeHost(void* p);
 CUresult cuMemHostRegister(void* p, size_t bytesize, unsigned int Flags);
 CUresult cuMemHostUnregister(void* p);

@@ -132,8 +132,12 @@ class DataPtr {
   DataPtr() : ptr_(nullptr), ctx_(nullptr, nullptr), device_(kCPU) {}
   DataPtr(void* data, void* ctx, DeleterFnPtr deleter, Device device)
       : ptr_(data), ctx_(ctx, deleter), device_(device) {}
+  DataPtr(void* data, Device device) : ptr_(data), ctx_(nullptr, nullptr), device_(device) {}
   void* get() const { return ptr_; }
-  void clear() { ctx_.reset(); }
+  void clear() {
+    ctx_.reset();
+    ptr_ = nullptr;
+  }
   Device device() const { return device_; }
 
  private:
@@ -144,14 +148,27 @@ class DataPtr {
 struct Allocator;
 struct StorageImpl : public intrusive_ptr_target {
   struct use_byte_size_t {};
-  StorageImpl(use_byte_size_t, int64_t, DataPtr data, Allocator*, bool) : data_ptr_(std::move(data)) {}
+  StorageImpl(use_byte_size_t, int64_t bytes, DataPtr data, Allocator*, bool)
+      : data_ptr_(std::move(data)), size_bytes_(bytes) {}
   void release_resources() override { data_ptr_.clear(); }
+  void reset() {
+    data_ptr_.clear();
+    size_bytes_ = 0;
+  }
+  const DataPtr& data_ptr() const { return data_ptr_; }
+  void set_data_ptr_noswap(DataPtr&& data) { data_ptr_ = std::move(data); }
+  void* data() const { return data_ptr_.get(); }
+  size_t nbytes() const { return static_cast<size_t>(size_bytes_); }
+  void set_nbytes(size_t bytes) { size_bytes_ = static_cast<int64_t>(bytes); }
+  Device device() const { return data_ptr_.device(); }
   DataPtr data_ptr_;
+  int64_t size_bytes_;
 };
 struct Storage {
   Storage() = default;
   Storage(intrusive_ptr<StorageImpl> implementation) : storage_impl_(std::move(implementation)) {}
   Device device() const { return storage_impl_->data_ptr_.device(); }
+  StorageImpl* unsafeGetStorageImpl() const { return storage_impl_.get(); }
   intrusive_ptr<StorageImpl> storage_impl_;
 };
 
@@ -180,6 +197,7 @@ struct TensorImpl : public intrusive_ptr_target {
   TensorImpl(Storage&& storage, DispatchKeySet key_set, const caffe2::TypeMeta data_type, std::optional<Device> device);
   ~TensorImpl() override;
   void release_resources() override;
+  const Storage& storage() const { return storage_; }
   void set_sizes_and_strides(IntArrayRef sizes, IntArrayRef, int64_t offset) {
     dimensions_ = sizes.size();
     storage_offset_ = offset;
@@ -307,6 +325,7 @@ class TensorBase {
   T* data_ptr() const;
   bool defined() const { return impl_.get() != nullptr; }
   void set_data(const TensorBase& data) const;
+  const c10::Storage& storage() const { return impl_.get()->storage(); }
   void reset() { impl_.reset(); }
   c10::TensorImpl* unsafeGetTensorImpl() const { return impl_.get(); }
 
@@ -409,6 +428,10 @@ struct CUDAGraph {
   bool keep_graph_;
 };
 }  // namespace at::cuda
+
+namespace at::native {
+void resize_bytes_cuda(c10::StorageImpl* storage, size_t size_bytes);
+}
 
 // ---- modules ------------------------------------------------------------------------------------------------------------
 
