@@ -33,7 +33,12 @@ bool RaceQuestions::overtakes(const ir::Access& access, const Pending& mine, con
   const bool perhaps_ordered = Order::perhaps_before(values_, sets_, earlier.may, mine.stream, Part::Start);
   const bool definite = certain && look_.op->programmatic == Certainty::Yes && !perhaps_ordered && fight == Sure::Yes &&
                         meet == Sure::Yes && !one_kernel_on_parts(mine, earlier);
-  Hazard hazard = look_.start(Check::DependentLaunchRace, definite ? Level::Definite : Level::Maybe);
+  // A neighbour, or what an index in memory says.
+  const bool likely = !definite && covered && certain && look_.op->programmatic == Certainty::Yes && !perhaps_ordered &&
+                      fight == Sure::Yes && is_somewhere_in(values_, earlier, mine);
+  Hazard hazard = look_.start(Check::DependentLaunchRace, definite ? Level::Definite
+                                                          : likely ? Level::Likely
+                                                                   : Level::Maybe);
   hazard.later = witness_.action(look_.index, mine.stream);
   hazard.later.mode = mode;
   hazard.earlier = witness_.action(earlier);
@@ -52,6 +57,10 @@ bool RaceQuestions::overtakes(const ir::Access& access, const Pending& mine, con
       hazard.edge = std::move(early);
     }
   }
+  if (likely)
+    hazard.evidence.push_back({"where in '" + hazard.buffer.name +
+                                   "' this is was not found out; the kernel in front writes from its begin on",
+                               hazard.later.where});
   if (!definite && look_.op->programmatic == Certainty::Perhaps && certain && meet == Sure::Yes)
     hazard.condition = "the launch is a programmatic one";
   look_.raise(std::move(hazard), earlier, mine.memory, mine.stream);

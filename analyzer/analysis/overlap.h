@@ -23,7 +23,10 @@ namespace streamsan::analyzer {
 enum class Sure : std::uint8_t { No, Maybe, Yes };
 
 Sure overlap(const Values& values, const Pending& a, const Pending& b);
-/// The same, of what is as long as a message-passing library says, to which a kernel is compared.
+/// `part` is somewhere in the memory that the kernel of `whole` works on from its begin on, and no number of the launch says
+/// where: nothing shows that it is another half.
+bool is_somewhere_in(const Values& values, const Pending& whole, const Pending& part);
+/// The same as overlap(), of what is as long as a message-passing library says, to which a kernel is compared.
 Sure message_overlap(const Values& values, const Pending& message, const Pending& work);
 /// The same, `touch` being one of the host: it goes to an element of what the device uses as a whole.
 Sure host_overlap(const Values& values, const Pending& earlier, const Pending& touch);

@@ -170,7 +170,9 @@ std::optional<std::string> CallerArguments::of_torch(llvm::StringRef class_name,
                                                      const std::string& name, QualType of, int depth) {
   if (class_name == "at::Tensor") {
     const std::size_t number = given_tensors_.try_emplace({filled_, tensors_++}, given_tensors_.size()).first->second;
-    line(spelling + " " + name + " = " + kGivenTensor + "(" + std::to_string(number) + ");");
+    const auto* filled = llvm::dyn_cast_or_null<clang::NamedDecl>(filled_);
+    const std::uint64_t sizes = filled == nullptr ? 0 : file_.tensor_sizes.packed(filled->getName());
+    line(spelling + " " + name + " = " + kGivenTensor + "(" + std::to_string(number | sizes) + ");");
   } else if (class_name == "c10::cuda::CUDAStream") {
     line(spelling + " " + name + " = " + kGivenTorchStream + "(" + std::to_string(streams_++) + ");");
   } else if (class_name == "c10::Device") {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyzer/interpreter/caller_numbers.h"
+#include "analyzer/interpreter/caller_tensors.h"
 #include "analyzer/interpreter/callers.h"
 
 namespace clang {
@@ -40,6 +41,7 @@ struct KnownOfFile {
   bool chooses_device = false;                       ///< it says which of several GPUs is used
   bool keeps_state = false;                          ///< in variables that outlive its functions' calls
   UsesOfNumbers numbers;
+  TensorSizes tensor_sizes;
 };
 
 bool is_public_constructor(const clang::CXXConstructorDecl& constructor);

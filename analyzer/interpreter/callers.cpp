@@ -88,7 +88,8 @@ class Registered : public clang::RecursiveASTVisitor<Registered> {
 /// Functions that the main file calls, and classes of which it makes objects or calls methods.
 class Uses : public clang::RecursiveASTVisitor<Uses> {
  public:
-  Uses(const clang::SourceManager& sources, bool torch) : sources_(sources), torch_(torch) {}
+  Uses(const clang::ASTContext& context, bool torch)
+      : context_(context), sources_(context.getSourceManager()), torch_(torch) {}
   static bool shouldVisitTemplateInstantiations() { return true; }  // NOLINT(readability-identifier-naming)
 
   bool TraverseDecl(clang::Decl* declaration) {
@@ -124,6 +125,10 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
   }
   bool VisitDeclRefExpr(clang::DeclRefExpr* expression) {
     if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(expression->getDecl())) called(*function);
+    return true;
+  }
+  bool VisitBinaryOperator(clang::BinaryOperator* compared) {
+    if (torch_) known.tensor_sizes.note(*compared, context_);
     return true;
   }
   bool VisitMemberExpr(clang::MemberExpr* expression) {
@@ -195,6 +200,7 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
       if (argument.getKind() == clang::TemplateArgument::Type) contains(argument.getAsType());
   }
 
+  const clang::ASTContext& context_;
   const clang::SourceManager& sources_;
   const clang::FunctionDecl* inside_ = nullptr;
   bool torch_;
@@ -262,7 +268,7 @@ constexpr std::array<Way, 13> kWays = {{
 std::vector<Caller> callers(Symbols& symbols, std::size_t& left_out) {
   constexpr std::size_t kMost = 200, kMostLines = 20'000;
   clang::ASTContext& context = symbols.context();
-  Uses uses(context.getSourceManager(), has_torch(context));
+  Uses uses(context, has_torch(context));
   uses.TraverseDecl(context.getTranslationUnitDecl());
   Candidates candidates(context.getSourceManager());
   candidates.TraverseDecl(context.getTranslationUnitDecl());

@@ -272,6 +272,18 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       model_.free(call, context, argument(effect.object));
       finish();
       return Outcome::Done;
+    case EffectKind::Map: {
+      const Word at = argument(effect.object), size = argument(effect.bytes);
+      blocks_[at] = at + size;
+      model_.allocate(call, {at, at + size}, MemoryKind::Device, context);
+      return Outcome::Done;
+    }
+    case EffectKind::Unmap: {
+      const Word at = argument(effect.object);
+      model_.unmap(call, context, {at, at + argument(effect.bytes)});
+      finish();
+      return Outcome::Done;
+    }
     case EffectKind::FreeAsync: {
       const Word at = argument(effect.object);
       if (at != 0)
@@ -316,10 +328,12 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
     }
     case EffectKind::StreamAction:
       if (effect.batch == api::Batch::Copies) return copy_batch(machine, model, arguments);
+      if (value_operation(model.name, handle, call, arguments)) return Outcome::Done;
       enqueue(handle, call,
               [this](ordering::Call here, ordering::StreamId stream) { model_.stream_action(here, stream); });
       return Outcome::Done;
     case EffectKind::StreamJoinsAll:
+      if (value_operation(model.name, handle, call, arguments)) return Outcome::Done;
       enqueue(handle, call,
               [this](ordering::Call here, ordering::StreamId stream) { model_.stream_joins_all(here, stream); });
       return Outcome::Done;
@@ -437,6 +451,7 @@ Outcome Cuda::called(Machine& machine, const llvm::Function& function, const std
       (name.starts_with("cu") && name.size() > 2 && std::isupper(static_cast<unsigned char>(name[2])) != 0);
   if (cuda && property(machine, name, arguments, result)) return Outcome::Done;
   const Model* model = spelled(name, arguments.size());
+  if (message(machine, model, name, arguments)) return Outcome::Done;
   if (model != nullptr) machine.event();
   for (const std::string_view ending : {"_v2", "_v3", "_v4"})
     if (model == nullptr && std::string_view(name).ends_with(ending))

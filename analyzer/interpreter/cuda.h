@@ -179,6 +179,11 @@ class Cuda {
     [[nodiscard]] Word value() const;
   };
 
+  struct ValueWrite {
+    Word value = 0;
+    ordering::EventId written{};  ///< recorded behind it
+  };
+
   /// A block of a caching allocator, and the stream that it is for.
   struct Returned {
     ordering::Range range{};
@@ -201,6 +206,10 @@ class Cuda {
   void enqueue(Word stream, ordering::Call call, const Action& action);
   void finish() { model_.returned(thread_, true); }
   Outcome effect(Machine& machine, const Model& model, const Arguments& arguments);
+  /// Words that streams write and wait for. False: it is nothing of that, or not known who writes.
+  bool value_operation(std::string_view name, Word stream, ordering::Call call, const Arguments& arguments);
+  /// Of a message-passing library. False: `name` is none of its functions.
+  bool message(Machine& machine, const Model* model, std::string_view name, const Arguments& arguments);
   bool property(Machine& machine, std::string_view name, const Arguments& arguments, Byte* result);
   /// False: `name` is no part of a launch.
   bool launch(Machine& machine, std::string_view name, const Arguments& arguments);
@@ -291,6 +300,7 @@ class Cuda {
   std::vector<ordering::SiteId> waits_;
   std::map<ordering::EventId, std::pair<ordering::StreamId, ordering::SiteId>> records_;  ///< the last of each
   std::vector<EventOrder> orders_;
+  std::map<Word, std::vector<ValueWrite>> value_writes_;  ///< by address
   std::vector<ordering::SiteId> threw_;
   // Of what the program makes, and of what callers give for a device.
   std::map<ordering::EventId, Word> event_devices_;

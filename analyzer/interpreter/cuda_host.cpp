@@ -102,6 +102,9 @@ bool Cuda::property(Machine& machine, std::string_view name, const Arguments& ar
   const bool driver = name.starts_with("cu") && !name.starts_with("cuda");
   const std::string_view rest = bare_name(name);
   if (driver && rest == "DeviceGet") return out(0, arguments.word32(1), 4);
+  if (driver && rest == "MemGetAllocationGranularity") return out(0, Word{2} << 20U, 8);
+  if (driver && rest == "MemAddressReserve") return out(0, machine.memory().device(arguments.word(1)), 8);
+  if (driver && rest == "MemCreate") return out(0, reinterpret_cast<Word>(machine.memory().heap(16)), 8);
   if (driver && rest == "DeviceTotalMem") return out(0, Word{80} << 30U, 8);
   if (rest == "GetDeviceCount") return out(0, kDevices, 4);
   if (rest == "GetDevice") return out(0, device_, 4);

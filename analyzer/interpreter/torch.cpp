@@ -20,6 +20,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "analyzer/interpreter/caller_tensors.h"
 #include "analyzer/interpreter/library.h"
 #include "analyzer/interpreter/module.h"
 #include "analyzer/interpreter/torch_text.h"
@@ -327,10 +328,18 @@ Outcome Torch::give_tensor(Machine& machine, const Known& known, const Arguments
   Tensor tensor;
   bool on_host = false;
   if (guesses_ != nullptr) {
-    tensor.guess = arguments.word(1);
+    tensor.guess = TensorSizes::number(arguments.word(1));
     const TensorGuess& guess = (*guesses_)[*tensor.guess];
     tensor.type = guess.type;
-    tensor.shape = contiguous(Sizes(guess.dimensions, kEach));
+    Sizes sizes(guess.dimensions, kEach);
+    const auto [first, second, last] = TensorSizes::unpacked(arguments.word(1));
+    const auto want = [&](std::size_t dimension, std::uint64_t size) {
+      if (size != 0 && dimension < sizes.size()) sizes[dimension] = static_cast<std::int64_t>(size);
+    };
+    want(sizes.size() - 1, last);
+    want(0, first);
+    want(1, second);
+    tensor.shape = contiguous(sizes);
     on_host = guess.on_host;
   }
   tensor.bytes = static_cast<Word>(tensor.shape.count() * size_of_type(tensor.type));

@@ -42,6 +42,38 @@ bool is_null_test(const clang::Expr* condition) {
   return name != nullptr && isa<clang::ParmVarDecl>(name->getDecl()) && name->getType()->isPointerType();
 }
 
+/// Made of parameters, parts of the object and constants alone: `shape.cells()` says nothing that its operands do not.
+bool is_of_operands(const clang::Stmt* statement, unsigned deep);
+
+bool returns_of_operands(const clang::CallExpr& call, unsigned deep) {
+  constexpr unsigned kMostCalls = 3;
+  const clang::FunctionDecl* definition = nullptr;
+  const clang::FunctionDecl* callee = call.getDirectCallee();
+  if (deep > kMostCalls || callee == nullptr || callee->getBody(definition) == nullptr) return false;
+  const auto* body = dyn_cast<clang::CompoundStmt>(definition->getBody());
+  const auto* back = body == nullptr || body->size() != 1 ? nullptr : dyn_cast<clang::ReturnStmt>(body->body_front());
+  return back != nullptr && back->getRetValue() != nullptr && is_of_operands(back->getRetValue(), deep + 1);
+}
+
+bool is_of_operands(const clang::Stmt* statement, unsigned deep) {
+  if (const auto* call = dyn_cast<clang::CallExpr>(statement); call != nullptr && !returns_of_operands(*call, deep))
+    return false;
+  if (const auto* name = dyn_cast<clang::DeclRefExpr>(statement)) {
+    const auto* variable = dyn_cast<clang::VarDecl>(name->getDecl());
+    return variable == nullptr || variable->isConstexpr() ||
+           (isa<clang::ParmVarDecl>(variable) && !variable->getType()->isPointerType());
+  }
+  if (const auto* member = dyn_cast<clang::MemberExpr>(statement);
+      member != nullptr && member->getType()->isPointerType())
+    return false;
+  const auto* unary = dyn_cast<clang::UnaryOperator>(statement);
+  if (isa<clang::PseudoObjectExpr, clang::ArraySubscriptExpr>(statement) ||
+      (unary != nullptr && (unary->getOpcode() == clang::UO_Deref || unary->isIncrementDecrementOp())))
+    return false;
+  return std::all_of(statement->child_begin(), statement->child_end(),
+                     [&](const clang::Stmt* child) { return child == nullptr || is_of_operands(child, deep); });
+}
+
 }  // namespace
 
 void Bounds::collect(const clang::Stmt* statement, Roots& out, unsigned deep) const {
@@ -56,7 +88,8 @@ void Bounds::collect(const clang::Stmt* statement, Roots& out, unsigned deep) co
     return;
   }
   // Which number a call returns is told by its arguments, and by what it asks itself.
-  if (isa<clang::CallExpr>(statement)) out.indices.emplace(nullptr, "");
+  if (const auto* call = dyn_cast<clang::CallExpr>(statement); call != nullptr && !returns_of_operands(*call, 0))
+    out.indices.emplace(nullptr, "");
   if (const auto* reference = dyn_cast<clang::DeclRefExpr>(statement)) {
     const auto* named = dyn_cast<clang::VarDecl>(reference->getDecl());
     if (named == nullptr || !out.through.insert(named).second) return;

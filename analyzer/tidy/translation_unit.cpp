@@ -230,6 +230,12 @@ bool goes_through(const Followed::Run& run, const Way& way, bool whole_program) 
   return true;
 }
 
+/// It has done the first of the two more than once.
+bool has_rounds(const Followed::Run& run, const Way& way) {
+  const auto known = run.times.find(way[way.size() - 2]);
+  return known != run.times.end() && known->second.first != known->second.last;
+}
+
 std::pair<Line, Line> two_lines(const Finding& finding) {
   const ir::Site &one = finding.sites.front(), &other = other_side(finding);
   return std::minmax(Line{one.file, one.line}, Line{other.file, other.line});
@@ -359,8 +365,11 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
   }
 
   std::vector<Finding> findings;
+  // What a run that goes that way has the last word on, by the number of the finding.
+  std::vector<std::pair<std::size_t, Way>> of_rounds, of_calls;
   for (Root& root : roots) {
     for (Hazard& hazard : root.hazards) {
+      if (hazard.supposed && hazard.earlier) of_rounds.emplace_back(findings.size(), way_of(hazard));
       // The caller has the order that is missing here.
       if (hazard.at_the_end &&
           settled.contains({position(hazard.later.where.site), position(hazard.earlier->where.site)})) {
@@ -408,8 +417,6 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
                     std::back_inserter(of_classes));
   std::ranges::move(class_protocols(lowered.classes, lowered.program, inliner, roles, limits.most_steps),
                     std::back_inserter(of_classes));
-  // Of two calls of methods: what a run that makes them has the last word on.
-  std::vector<std::pair<std::size_t, Way>> of_calls;
   for (const Hazard& hazard : of_classes) {
     Finding finding = word(hazard);
     if (!shown.contains({finding.check, position(finding.site)}) && pairs.insert(two_sides(finding)).second) {
@@ -426,13 +433,18 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
           how.exposing.insert(constructor.usr);
         else if (!harness.offers_wait)
           how.closed.insert(constructor.usr);
-    how.wants_runs = !of_calls.empty();
+    how.wants_runs = !of_calls.empty() || !of_rounds.empty();
     Followed followed = follow_main(context, models, preprocessor, how);
     const bool whole_program = followed.there;
     if (!followed.there && preprocessor != nullptr) followed = follow_callers(context, models, *preprocessor, how);
     for (const auto& [index, way] : std::ranges::reverse_view(of_calls))
       if (std::ranges::any_of(followed.runs,
                               [&](const Followed::Run& run) { return goes_through(run, way, whole_program); }))
+        findings.erase(findings.begin() + static_cast<std::ptrdiff_t>(index));
+    for (const auto& [index, way] : std::ranges::reverse_view(of_rounds))
+      if (whole_program && std::ranges::any_of(followed.runs, [&](const Followed::Run& run) {
+            return goes_through(run, way, true) && has_rounds(run, way);
+          }))
         findings.erase(findings.begin() + static_cast<std::ptrdiff_t>(index));
     // Known already, perhaps by another column; and of one function one defect shows in many pairs.
     std::set<std::pair<Line, Line>> lines;

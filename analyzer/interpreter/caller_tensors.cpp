@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An operator refuses tensors that have not the sizes that it is written for: points have three coordinates, boxes four. A
+// made-up tensor has 64 of everything, so nothing would be followed behind the check. What sizes are compared with, by ==
+// or !=, is what the tensor of that name is given. Only numbers count: that two tensors have one size is so as they are.
+#include "analyzer/interpreter/caller_tensors.h"
+
+#include <utility>
+
+#include "analyzer/interpreter/caller_numbers.h"
+#include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/Expr.h"
+#include "clang/AST/ExprCXX.h"
+
+namespace streamsan::analyzer {
+namespace {
+
+constexpr std::uint64_t kMask = 0xffff;  // 16 bits for the number and for each size
+
+/// Which of Wanted it is.
+std::size_t place_of(std::int64_t dimension) { return dimension == 0 ? 0 : dimension == 1 ? 1 : 2; }
+
+}  // namespace
+
+void TensorSizes::note(const clang::BinaryOperator& compared, const clang::ASTContext& context) {
+  if (!compared.isEqualityOp() || compared.isValueDependent()) return;
+  for (const auto& [one, other] :
+       {std::pair(compared.getLHS(), compared.getRHS()), std::pair(compared.getRHS(), compared.getLHS())}) {
+    const auto* call = llvm::dyn_cast<clang::CXXMemberCallExpr>(one->IgnoreParenCasts());
+    const clang::CXXMethodDecl* method = call == nullptr ? nullptr : call->getMethodDecl();
+    if (method == nullptr || method->getIdentifier() == nullptr || method->getName() != "size" ||
+        call->getNumArgs() != 1)
+      continue;
+    const clang::Expr* object = call->getImplicitObjectArgument()->IgnoreParenCasts();
+    const clang::NamedDecl* named = nullptr;
+    if (const auto* variable = llvm::dyn_cast<clang::DeclRefExpr>(object)) named = variable->getDecl();
+    if (const auto* member = llvm::dyn_cast<clang::MemberExpr>(object)) named = member->getMemberDecl();
+    clang::Expr::EvalResult which, size;
+    if (named == nullptr || !call->getArg(0)->EvaluateAsInt(which, context) || !other->EvaluateAsInt(size, context))
+      continue;
+    const llvm::APSInt& number = size.Val.getInt();
+    if (number < 1 || number > 4096) continue;
+    std::uint64_t& wanted = wanted_[named->getNameAsString()][place_of(which.Val.getInt().getExtValue())];
+    if (wanted == 0) wanted = number.getZExtValue();
+  }
+}
+
+std::uint64_t TensorSizes::packed(llvm::StringRef name) const {
+  auto found = wanted_.find(name.str());
+  if (found == wanted_.end()) found = wanted_.find(one_of(name));
+  if (found == wanted_.end()) return 0;
+  const auto& [first, second, last] = found->second;
+  return first << 16U | second << 32U | last << 48U;
+}
+
+TensorSizes::Wanted TensorSizes::unpacked(std::uint64_t argument) {
+  return {argument >> 16U & kMask, argument >> 32U & kMask, argument >> 48U & kMask};
+}
+
+std::uint64_t TensorSizes::number(std::uint64_t argument) { return argument & kMask; }
+
+}  // namespace streamsan::analyzer

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The sizes that a file wants of its tensors: TORCH_CHECK(boxes.size(1) == 4). See caller_tensors.cpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "llvm/ADT/StringRef.h"
+
+namespace clang {
+class ASTContext;
+class BinaryOperator;
+}  // namespace clang
+
+namespace streamsan::analyzer {
+
+/// By the names of variables: a helper that checks a tensor calls it as its caller does, mostly.
+class TensorSizes {
+ public:
+  void note(const clang::BinaryOperator& compared, const clang::ASTContext& context);
+  /// For the tensor of that name, or for one of several: what streamsan_given_tensor() gets besides its number.
+  [[nodiscard]] std::uint64_t packed(llvm::StringRef name) const;
+
+  /// Sizes of the first, the second and the last dimension; 0: any.
+  using Wanted = std::array<std::uint64_t, 3>;
+  static Wanted unpacked(std::uint64_t argument);
+  static std::uint64_t number(std::uint64_t argument);
+
+ private:
+  std::map<std::string, Wanted> wanted_;
+};
+
+}  // namespace streamsan::analyzer
