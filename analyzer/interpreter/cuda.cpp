@@ -272,18 +272,13 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       model_.free(call, context, argument(effect.object));
       finish();
       return Outcome::Done;
-    case EffectKind::Map: {
-      const Word at = argument(effect.object), size = argument(effect.bytes);
-      blocks_[at] = at + size;
-      model_.allocate(call, {at, at + size}, MemoryKind::Device, context);
+    case EffectKind::Map:
+      map(machine, call, {argument(effect.object), argument(effect.object) + argument(effect.bytes)});
       return Outcome::Done;
-    }
-    case EffectKind::Unmap: {
-      const Word at = argument(effect.object);
-      model_.unmap(call, context, {at, at + argument(effect.bytes)});
+    case EffectKind::Unmap:
+      model_.unmap(call, context, {argument(effect.object), argument(effect.object) + argument(effect.bytes)});
       finish();
       return Outcome::Done;
-    }
     case EffectKind::FreeAsync: {
       const Word at = argument(effect.object);
       if (at != 0)

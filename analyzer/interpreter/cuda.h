@@ -206,10 +206,15 @@ class Cuda {
   void enqueue(Word stream, ordering::Call call, const Action& action);
   void finish() { model_.returned(thread_, true); }
   Outcome effect(Machine& machine, const Model& model, const Arguments& arguments);
+  /// Somebody else has written there.
+  void forget_values(Word begin, Word end) {
+    value_writes_.erase(value_writes_.lower_bound(begin), value_writes_.lower_bound(end));
+  }
   /// Words that streams write and wait for. False: it is nothing of that, or not known who writes.
   bool value_operation(std::string_view name, Word stream, ordering::Call call, const Arguments& arguments);
   /// Of a message-passing library. False: `name` is none of its functions.
   bool message(Machine& machine, const Model* model, std::string_view name, const Arguments& arguments);
+  void map(Machine& machine, ordering::Call call, ordering::Range range);
   bool property(Machine& machine, std::string_view name, const Arguments& arguments, Byte* result);
   /// False: `name` is no part of a launch.
   bool launch(Machine& machine, std::string_view name, const Arguments& arguments);
@@ -307,6 +312,7 @@ class Cuda {
   std::map<ordering::StreamId, Word> stream_devices_;
   std::set<std::size_t> without_device_;   ///< threads whose device is not known
   bool for_device_ = false;                ///< what is given now is for a device
+  std::map<Word, Word> reserved_;          ///< addresses without memory, begin -> end
   std::map<Word, Word> blocks_;            ///< of memory, begin -> end
   std::map<Word, Word> pointers_;          ///< in memory of the device, which the host has copied there
   std::set<Word> written_blocks_;          ///< by kernels, perhaps; of those that the host can read

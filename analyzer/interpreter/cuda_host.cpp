@@ -24,6 +24,7 @@ Word Cuda::shadowed(Machine& machine, Word variable) {
 }
 
 void Cuda::touch(Machine& machine, Word address, std::size_t size, bool write) {
+  if (write) forget_values(address, address + size);
   end_host_function(machine);
   if (host_function_ && host_function_->thread == machine.thread().number) {
     host_function_->settled = false;
@@ -95,6 +96,17 @@ std::string_view bare_name(std::string_view name) {
 
 }  // namespace
 
+/// What is not reserved is refused: a made-up caller has given a place that there is not.
+void Cuda::map(Machine& machine, ordering::Call call, ordering::Range range) {
+  const auto after = reserved_.upper_bound(range.begin);
+  if (after == reserved_.begin() || range.end > std::prev(after)->second) {
+    if (made_up_) machine.give_up("addresses that are not reserved");
+    return;
+  }
+  blocks_[range.begin] = range.end;
+  model_.allocate(call, range, ordering::MemoryKind::Device, context_of(device_));
+}
+
 bool Cuda::property(Machine& machine, std::string_view name, const Arguments& arguments, Byte* result) {
   const auto out = [&](std::size_t argument, Word value, std::size_t size) {
     return machine.store(arguments.word(argument), value, size);
@@ -103,7 +115,11 @@ bool Cuda::property(Machine& machine, std::string_view name, const Arguments& ar
   const std::string_view rest = bare_name(name);
   if (driver && rest == "DeviceGet") return out(0, arguments.word32(1), 4);
   if (driver && rest == "MemGetAllocationGranularity") return out(0, Word{2} << 20U, 8);
-  if (driver && rest == "MemAddressReserve") return out(0, machine.memory().device(arguments.word(1)), 8);
+  if (driver && rest == "MemAddressReserve") {
+    const Word at = machine.memory().device(arguments.word(1));
+    reserved_[at] = at + arguments.word(1);
+    return out(0, at, 8);
+  }
   if (driver && rest == "MemCreate") return out(0, reinterpret_cast<Word>(machine.memory().heap(16)), 8);
   if (driver && rest == "DeviceTotalMem") return out(0, Word{80} << 30U, 8);
   if (rest == "GetDeviceCount") return out(0, kDevices, 4);

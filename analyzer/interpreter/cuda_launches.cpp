@@ -114,6 +114,7 @@ void Cuda::forget_pointers(Word at, Word bytes) {
   if (block != blocks_.begin() && !Memory::is_device(at)) written_blocks_.insert(std::prev(block)->first);
   if (block != blocks_.begin() && std::prev(block)->second > at) end = std::min(end, std::prev(block)->second);
   pointers_.erase(pointers_.lower_bound(at), pointers_.lower_bound(end));
+  forget_values(at, end);
 }
 
 void Cuda::keep_pointers(Machine& machine, Word to, Word from, Word bytes) {

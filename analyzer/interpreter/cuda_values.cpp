@@ -3,8 +3,8 @@
 // Words in memory that streams write and wait for (cuStreamWriteValue32, cuStreamWaitValue32).
 //
 // A wait for a value that a stream has been told to write is a wait for that write, and so for what is in front of it in
-// its stream (R-MOP). Of several writes that satisfy it the last one counts: a slot's word counts up, or is set and
-// cleared in turn, and a caller who knows better is not accused. Where none is known yet, the host or a kernel may write
+// its stream (R-MOP-01, R-MOP-03). Of several writes that satisfy it the last one counts: a slot's word counts up, or is set and
+// cleared in turn, and a caller who knows better is not accused. Where none is known, yet or since somebody else has written there, the host or a kernel may write
 // the word: then the wait is taken to order everything, as at run time.
 #include <algorithm>
 

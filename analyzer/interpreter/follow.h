@@ -44,7 +44,7 @@ struct Followed {
   /// A run that came to its end.
   struct Run {
     struct Times {
-      std::size_t first = 0, last = 0;
+      std::size_t first = 0, last = 0, count = 0;
     };
     std::map<Line, Times> times;                ///< when the calls of CUDA on a line were made, counted from 0
     std::set<std::pair<Line, Line>> conflicts;  ///< certain or possible ones, whether they were reported or not

@@ -148,10 +148,14 @@ Followed::Run Follower::run() const {
     return Followed::Line();
   };
   Followed::Run result;
-  for (std::size_t number = 1; number < cuda_.sites(); ++number)
-    result.times
-        .try_emplace(line(ordering::SiteId{static_cast<std::uint32_t>(number)}), Followed::Run::Times{number, number})
-        .first->second.last = number;
+  for (std::size_t number = 1; number < cuda_.sites(); ++number) {
+    Followed::Run::Times& times =
+        result.times
+            .try_emplace(line(ordering::SiteId{static_cast<std::uint32_t>(number)}), Followed::Run::Times{number})
+            .first->second;
+    times.last = number;
+    ++times.count;
+  }
   for (const auto& [earlier, later] : met_) result.conflicts.emplace(line(earlier), line(later));
   return result;
 }

@@ -442,7 +442,10 @@ Certainty programmatic(const clang::FunctionDecl& function, const clang::Expr& l
   }
   if (!all) return here;
   const bool changes =
-      std::ranges::any_of(record->methods(), [&](const auto* method) { return may_change(*method, function); });
+      std::ranges::any_of(record->methods(), [&](const auto* method) { return may_change(*method, function); }) ||
+      std::ranges::any_of(record->fields(), [](const auto* field) {
+        return field->getAccess() != clang::AS_private && !field->getType().isConstQualified();
+      });
   return changes ? std::min(*all, Certainty::Perhaps) : *all;
 }
 

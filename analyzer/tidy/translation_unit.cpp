@@ -230,10 +230,11 @@ bool goes_through(const Followed::Run& run, const Way& way, bool whole_program) 
   return true;
 }
 
-/// It has done the first of the two more than once.
+/// It has done the first of the two more often than rounds are supposed; with fewer, another argument may show more.
 bool has_rounds(const Followed::Run& run, const Way& way) {
+  constexpr std::size_t kMostSupposed = 8;
   const auto known = run.times.find(way[way.size() - 2]);
-  return known != run.times.end() && known->second.first != known->second.last;
+  return known != run.times.end() && known->second.count > kMostSupposed;
 }
 
 std::pair<Line, Line> two_lines(const Finding& finding) {
@@ -454,6 +455,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
         lines.insert(two_lines(finding));
         if (!followed.callers.empty()) told_of.emplace(finding.check, ir::last_component(finding.site.function));
       }
+    std::ranges::stable_partition(followed.hazards, [](const Hazard& each) { return each.level != Level::Latent; });
     for (const Hazard& hazard : followed.hazards) {
       Finding finding = word(hazard);
       const bool first =
