@@ -100,7 +100,7 @@ struct Hazard {
   std::vector<Evidence> evidence;  ///< Likely: at least one
   std::string condition;           ///< Maybe: under what, "'a' and 'b' are one buffer"; empty: on some path
   bool at_the_end = false;         ///< MissingRecordStream: the function ends before anything is done with the block
-  bool supposed = false;           ///< if a loop has as many rounds as were supposed
+  bool supposed = false;           ///< two operations, if a loop has as many rounds as were supposed
   bool of_calls = false;           ///< of two calls of an object's methods, in an order that its users choose
   CheckCase which = CheckCase::Usual;  ///< of the cases of its check
   std::string detail;                  ///< text that a check needs besides, see above; nothing is decided by it

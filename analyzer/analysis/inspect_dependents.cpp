@@ -31,13 +31,11 @@ bool RaceQuestions::overtakes(const ir::Access& access, const Pending& mine, con
   const Sure fight = conflict(earlier.mode, mode), meet = overlap(values_, earlier, mine);
   if (fight == Sure::No || meet == Sure::No || (!covered && fight != Sure::Yes)) return false;
   const bool perhaps_ordered = Order::perhaps_before(values_, sets_, earlier.may, mine.stream, Part::Start);
-  const bool definite = certain && look_.op->programmatic == Certainty::Yes && !perhaps_ordered && fight == Sure::Yes &&
-                        meet == Sure::Yes && !one_kernel_on_parts(mine, earlier);
-  // A neighbour, or what an index in memory says.
-  const bool likely = !definite && covered && certain && look_.op->programmatic == Certainty::Yes && !perhaps_ordered &&
-                      fight == Sure::Yes && is_somewhere_in(values_, earlier, mine);
+  const bool sure = certain && look_.op->programmatic == Certainty::Yes && !perhaps_ordered && fight == Sure::Yes &&
+                    meet == Sure::Yes && !one_kernel_on_parts(mine, earlier);
+  const bool somewhere = covered && is_somewhere(values_, mine), definite = sure && !somewhere;
   Hazard hazard = look_.start(Check::DependentLaunchRace, definite ? Level::Definite
-                                                          : likely ? Level::Likely
+                                                          : sure   ? Level::Likely
                                                                    : Level::Maybe);
   hazard.later = witness_.action(look_.index, mine.stream);
   hazard.later.mode = mode;
@@ -57,10 +55,9 @@ bool RaceQuestions::overtakes(const ir::Access& access, const Pending& mine, con
       hazard.edge = std::move(early);
     }
   }
-  if (likely)
-    hazard.evidence.push_back({"where in '" + hazard.buffer.name +
-                                   "' this is was not found out; the kernel in front writes from its begin on",
-                               hazard.later.where});
+  if (sure && somewhere)
+    hazard.evidence.push_back(
+        {"an index decides where in '" + hazard.buffer.name + "' this is, as if anywhere", hazard.later.where});
   if (!definite && look_.op->programmatic == Certainty::Perhaps && certain && meet == Sure::Yes)
     hazard.condition = "the launch is a programmatic one";
   look_.raise(std::move(hazard), earlier, mine.memory, mine.stream);

@@ -162,12 +162,8 @@ Sure overlap(const Values& values, const Pending& a, const Pending& b) {
   return found == Sure::Yes && (leaves_front(values, a) || leaves_front(values, b)) ? Sure::Maybe : found;
 }
 
-bool is_somewhere_in(const Values& values, const Pending& whole, const Pending& part) {
-  using Kind = ir::Part::Kind;
-  if (whole.memory != part.memory || whole.offset != part.offset || !values.precise(whole.offset)) return false;
-  const ir::Part& of = part_of(values, part);
-  return values.op(whole.op).work == ir::Work::Kernel && part_of(values, whole).kind == Kind::Whole &&
-         (of.kind == Kind::Unknown || of.kind == Kind::From) && of.arguments == 0;
+bool is_somewhere(const Values& values, const Pending& access) {
+  return values.op(access.op).work == ir::Work::Kernel && part_of(values, access).kind == ir::Part::Kind::Unknown;
 }
 
 /// What the call itself has made, as `t.to(kCPU)` does: all of it is written.

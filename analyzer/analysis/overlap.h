@@ -23,9 +23,8 @@ namespace streamsan::analyzer {
 enum class Sure : std::uint8_t { No, Maybe, Yes };
 
 Sure overlap(const Values& values, const Pending& a, const Pending& b);
-/// `part` is somewhere in the memory that the kernel of `whole` works on from its begin on, and no number of the launch says
-/// where: nothing shows that it is another half.
-bool is_somewhere_in(const Values& values, const Pending& whole, const Pending& part);
+/// It is not known where in its memory a kernel's access is.
+bool is_somewhere(const Values& values, const Pending& access);
 /// The same as overlap(), of what is as long as a message-passing library says, to which a kernel is compared.
 Sure message_overlap(const Values& values, const Pending& message, const Pending& work);
 /// The same, `touch` being one of the host: it goes to an element of what the device uses as a whole.

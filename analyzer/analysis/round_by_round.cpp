@@ -60,7 +60,7 @@ void look_round_by_round(ir::WrittenOut written, const ir::Program& program, con
       const bool one_operation = place(hazard.later.where) == place(hazard.earlier->where);
       if (one_operation && hazard.check != Check::EventRerecord) continue;
       hazard.level = Level::Likely;
-      hazard.supposed = true;
+      hazard.supposed = hazard.check != Check::EventRerecord && hazard.check != Check::MissingRecordStream;
       hazard.evidence.insert(hazard.evidence.begin(),
                              Evidence{"analysed for the case that " + written.supposed, Where{written.site, {}}});
     }

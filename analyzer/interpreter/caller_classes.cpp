@@ -232,7 +232,8 @@ std::string CallerArguments::tensors_for(QualType back) {
 }
 
 /// A lambda, which writes what it is given pointers to. One that reads for its caller says of what it is given room for
-/// that it has read it, a few times, and then that there is no more.
+/// that it has read it, a few times, and then that there is no more. (Another caller's says no, or 0, which may mean that all is
+/// well.)
 std::string CallerArguments::callback(const clang::FunctionProtoType& signature) {
   // Who is given memory to fill does so, where that is the host's, and knows of no stream but its own.
   const auto is_filled = [](QualType type) {
@@ -255,7 +256,9 @@ std::string CallerArguments::callback(const clang::FunctionProtoType& signature)
   const QualType back = signature.getReturnType();
   if (const std::string made = tensors_for(back); !made.empty())
     return "[](" + list + ") -> " + spelled(back) + " { " + made + " }";
-  const std::string read = !fills || !back->isIntegerType() ? "" : back->isBooleanType() ? "true" : room;
+  const std::string read = !fills || way_.declines || !back->isIntegerType() ? ""
+                           : back->isBooleanType()                           ? "true"
+                                                                             : room;
   if (!read.empty()) body = "static int left = 8; if (left-- <= 0) return {}; " + body;
   return "[](" + list + ") -> " + spelled(back) + " { " + body + "return " +
          (!read.empty()          ? "(" + spelled(back) + ")" + read

@@ -31,7 +31,8 @@ struct Way {
   };
   Size own = Size::Same;
   Caller::Users users = Caller::Users::One;
-  bool empty = false;  ///< lists have no elements
+  bool empty = false;     ///< lists have no elements
+  bool declines = false;  ///< a callback that is asked to fill memory says no
 };
 
 /// What callers() knows of the main file.

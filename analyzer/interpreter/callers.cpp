@@ -247,7 +247,7 @@ class Candidates : public clang::RecursiveASTVisitor<Candidates> {
 };
 
 /// Larger, and then Few, are for where the way before does not suit.
-constexpr std::array<Way, 13> kWays = {{
+constexpr std::array<Way, 14> kWays = {{
     {.own = Way::Size::Same},
     {.own = Way::Size::Larger},
     {.own = Way::Size::Few},
@@ -260,6 +260,7 @@ constexpr std::array<Way, 13> kWays = {{
     {.own = Way::Size::Larger, .users = Caller::Users::Streams},
     {.users = Caller::Users::Objects},
     {.alike = false, .own = Way::Size::Smaller, .users = Caller::Users::Objects},
+    {.declines = true},
     {.empty = true},
 }};
 

@@ -323,12 +323,12 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
     }
     case EffectKind::StreamAction:
       if (effect.batch == api::Batch::Copies) return copy_batch(machine, model, arguments);
-      if (value_operation(model.name, handle, call, arguments)) return Outcome::Done;
+      if (value_operation(machine, model.name, handle, call, arguments)) return Outcome::Done;
       enqueue(handle, call,
               [this](ordering::Call here, ordering::StreamId stream) { model_.stream_action(here, stream); });
       return Outcome::Done;
     case EffectKind::StreamJoinsAll:
-      if (value_operation(model.name, handle, call, arguments)) return Outcome::Done;
+      if (value_operation(machine, model.name, handle, call, arguments)) return Outcome::Done;
       enqueue(handle, call,
               [this](ordering::Call here, ordering::StreamId stream) { model_.stream_joins_all(here, stream); });
       return Outcome::Done;

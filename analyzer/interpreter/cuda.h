@@ -211,7 +211,8 @@ class Cuda {
     value_writes_.erase(value_writes_.lower_bound(begin), value_writes_.lower_bound(end));
   }
   /// Words that streams write and wait for. False: it is nothing of that, or not known who writes.
-  bool value_operation(std::string_view name, Word stream, ordering::Call call, const Arguments& arguments);
+  bool value_operation(Machine& machine, std::string_view name, Word stream, ordering::Call call,
+                       const Arguments& arguments);
   /// Of a message-passing library. False: `name` is none of its functions.
   bool message(Machine& machine, const Model* model, std::string_view name, const Arguments& arguments);
   void map(Machine& machine, ordering::Call call, ordering::Range range);
@@ -305,7 +306,7 @@ class Cuda {
   std::vector<ordering::SiteId> waits_;
   std::map<ordering::EventId, std::pair<ordering::StreamId, ordering::SiteId>> records_;  ///< the last of each
   std::vector<EventOrder> orders_;
-  std::map<Word, std::vector<ValueWrite>> value_writes_;  ///< by address
+  std::map<Word, ValueWrite> value_writes_;  ///< the last one, by address
   std::vector<ordering::SiteId> threw_;
   // Of what the program makes, and of what callers give for a device.
   std::map<ordering::EventId, Word> event_devices_;

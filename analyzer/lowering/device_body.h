@@ -131,6 +131,7 @@ class Body {
   clang::SourceLocation at_;  ///< of the access that is being looked at
   Bounds bounds_;
   MaybeBound begins_;  ///< where the access that is being looked at is, in bytes
+  std::optional<MaybeBound> early_begins_;  ///< the same of what is early of it, if that is not all
   MovedFields moved_;
   unsigned ends_ = 0;  ///< times that some threads ended in what was walked
   std::vector<Ways*> breaks_, continues_;

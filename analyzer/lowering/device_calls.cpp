@@ -382,6 +382,8 @@ void Body::call_with_summary(const Call& call, const Summary& summary) {
     const Paths places = translate(call, path);
     const bool data = decided || !effect.always || decided_pointers.contains(path.base);
     begins_ = begin_of(call, path, effect.begin);
+    early_begins_ = std::nullopt;
+    if ((effect.early | effect.perhaps_early) != 0) early_begins_ = begin_of(call, path, effect.early_begin);
     at_ = effect.early_at.isInvalid() || files.isInSystemHeader(effect.early_at) ? at : effect.early_at;
     flow_ = flow_in(here, effect, kEarlyRead);
     if (effect.reads) touch(places, ir::Mode::Read, data);
@@ -396,6 +398,7 @@ void Body::call_with_summary(const Call& call, const Summary& summary) {
     }
   }
   begins_ = std::nullopt;
+  early_begins_ = std::nullopt;
   flow_ = here;
   triggers_ |= summary.triggers;
   touches_after_trigger_ |= summary.touches_after_trigger;

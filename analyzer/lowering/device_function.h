@@ -37,6 +37,7 @@ struct Effect {
   std::uint8_t perhaps_early = 0;  ///< where some path has
   clang::SourceLocation early_at;  ///< one of the former, or else of the latter
   Begin begin;                     ///< where in the memory, of all accesses
+  Begin early_begin;               ///< of those that are early or perhaps early
   friend bool operator==(const Effect&, const Effect&) = default;
 };
 

@@ -162,6 +162,7 @@ void Body::touch(const Paths& places, ir::Mode mode, bool data) {
     effect.unknown |= mode == ir::Mode::Unknown;
     effect.always |= !data;
     effect.begin.add(begins_, bounds_.choices());
+    if (flow_.before) effect.early_begin.add(early_begins_.value_or(begins_), bounds_.choices());
     note_early(effect, mode);
     touches_after_trigger_ |= triggers_;
   }

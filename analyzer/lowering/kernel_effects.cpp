@@ -67,10 +67,14 @@ class Early {
     if (at_.isInvalid()) at_ = what.early_at;
     surely_ |= what.early;
     perhaps_ |= what.perhaps_early;
+    if ((what.early | what.perhaps_early) != 0) begin_.add(what.early_begin.bound(), {});
   }
+  /// Once the part is known: what is early in another place than the rest need not meet what the rest does.
   void tell(PointerEffect& effect) const {
     if ((surely_ | perhaps_) == 0) return;
-    effect.before_wait = surely_ != 0 ? ir::Certainty::Yes : ir::Certainty::Perhaps;
+    const ir::Part part = device::part_of(begin_);
+    const bool elsewhere = part != effect.part && part.kind != ir::Part::Kind::Whole;
+    effect.before_wait = surely_ != 0 && !elsewhere ? ir::Certainty::Yes : ir::Certainty::Perhaps;
     effect.early = mode_of(surely_ != 0 ? surely_ : perhaps_);
     effect.early_at = at_.getRawEncoding();
   }
@@ -79,6 +83,7 @@ class Early {
   std::uint8_t surely_ = 0;
   std::uint8_t perhaps_ = 0;
   clang::SourceLocation at_;
+  device::Begin begin_;
 };
 
 /// `always`: an access counted so far is decided by no memory.
@@ -134,12 +139,12 @@ ParameterEffect charge(const clang::ParmVarDecl& parameter, const device::Summar
     early_members[member].add(what);
     begin_members[member].add(what.begin.bound(), {});
   }
-  early.tell(effect);
   effect.part = device::part_of(begin);
+  early.tell(effect);
   if (!effect.members) return effect;
   for (auto& [name, member] : members) {
-    early_members[name].tell(member.first);
     member.first.part = device::part_of(begin_members[name]);
+    early_members[name].tell(member.first);
     if (!name.empty()) effect.by_member.emplace_back(name, member.first);
   }
   return effect;

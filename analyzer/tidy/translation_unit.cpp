@@ -370,7 +370,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
   std::vector<std::pair<std::size_t, Way>> of_rounds, of_calls;
   for (Root& root : roots) {
     for (Hazard& hazard : root.hazards) {
-      if (hazard.supposed && hazard.earlier) of_rounds.emplace_back(findings.size(), way_of(hazard));
+      if (hazard.supposed) of_rounds.emplace_back(findings.size(), way_of(hazard));
       // The caller has the order that is missing here.
       if (hazard.at_the_end &&
           settled.contains({position(hazard.later.where.site), position(hazard.earlier->where.site)})) {

@@ -2,8 +2,8 @@
 // RUN: %check dependent-launch-race %s
 // RUN: %check dependent-launch-race %s -- -DFIXED
 //
-// Before its wait a kernel reads neighbours in what the kernel in front writes from its begin on: where they are is not
-// found out, so that is likely. What a method of a parameter returns ends the work as a number does.
+// What a method of a parameter returns ends the work as a number does. What is read before the wait counts by where it is,
+// not by where the kernel reads later.
 #include <cuda_runtime.h>
 
 #ifdef FIXED
@@ -24,11 +24,17 @@ __global__ void produce(float* out, Shape shape) {
 __global__ void consume(const float* in, float* out, Shape shape) {
   const int cell = blockIdx.x * blockDim.x + threadIdx.x;
   WAIT_FIRST;
-  const int x = cell % shape.nx, y = cell / shape.nx;
-  float left = 0;
-  if (cell < shape.cells() && x > 0 && y > 0) left = in[(y - 1) * shape.nx + x - 1];  // FIRES: dependent-launch-race
+  float own = 0;
+  if (cell < shape.cells()) own = in[cell];  // FIRES: dependent-launch-race
   cudaGridDependencySynchronize();
-  if (cell < shape.cells()) out[cell] = left;
+  if (cell < shape.cells()) out[cell] = own;
+}
+// silent: the front half is read after the wait
+__global__ void consume_half(const float* in, float* out, const int* first) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  const float weight = in[first[0] + i];
+  cudaGridDependencySynchronize();
+  out[i] = weight * in[i];
 }
 // silent: which part is a number of the launch
 __global__ void consume_part(const float* in, float* out, int first) {
@@ -50,7 +56,7 @@ void both(float* data, float* out, Shape shape, cudaStream_t stream) {
   produce<<<64, 256, 0, stream>>>(data, shape);
   cudaLaunchKernelEx(&config, consume, static_cast<const float*>(data), out, shape);
 }
-void parts(float* data, float* out, Shape shape, int first, cudaStream_t stream) {
+void parts(float* data, float* out, Shape shape, int first, const int* table, cudaStream_t stream) {
   cudaLaunchAttribute attribute{};
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
@@ -62,4 +68,6 @@ void parts(float* data, float* out, Shape shape, int first, cudaStream_t stream)
   config.numAttrs = 1;
   produce<<<64, 256, 0, stream>>>(data, shape);
   cudaLaunchKernelEx(&config, consume_part, static_cast<const float*>(data), out, first);
+  produce<<<64, 256, 0, stream>>>(data, shape);
+  cudaLaunchKernelEx(&config, consume_half, static_cast<const float*>(data), out, static_cast<const int*>(table));
 }
