@@ -2,7 +2,7 @@
 //
 // An operator refuses tensors that have not the sizes that it is written for: points have three coordinates, boxes four. A
 // made-up tensor has 64 of everything, so nothing would be followed behind the check. What sizes are compared with, by ==
-// or !=, is what the tensor of that name is given. Only numbers count: that two tensors have one size is so as they are.
+// in a macro or by !=, is what the tensor of that name is given. Only numbers count: that two tensors have one size is so as they are.
 #include "analyzer/interpreter/caller_tensors.h"
 
 #include <utility>
@@ -25,6 +25,8 @@ std::size_t place_of(std::int64_t dimension) { return dimension == 0 ? 0 : dimen
 
 void TensorSizes::note(const clang::BinaryOperator& compared, const clang::ASTContext& context) {
   if (!compared.isEqualityOp() || compared.isValueDependent()) return;
+  // TORCH_CHECK(x.size(1) == 3), if (x.size(1) != 3) throw; but not if (x.size(0) == 1) return x.
+  if (compared.getOpcode() == clang::BO_EQ && !compared.getOperatorLoc().isMacroID()) return;
   for (const auto& [one, other] :
        {std::pair(compared.getLHS(), compared.getRHS()), std::pair(compared.getRHS(), compared.getLHS())}) {
     const auto* call = llvm::dyn_cast<clang::CXXMemberCallExpr>(one->IgnoreParenCasts());

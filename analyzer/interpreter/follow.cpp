@@ -139,7 +139,8 @@ struct Variants {
   void add(Shown shown) {
     ended |= !shown.gave_up && !shown.too_much;
     refused |= shown.gave_up && !shown.too_much;
-    if (shown.gave_up && shown.conflicts.empty()) return;
+    const auto is_shown = [](const Conflict& each) { return each.hazard.level != Level::Latent; };
+    if (shown.gave_up && std::ranges::none_of(shown.conflicts, is_shown)) return;
     if (any)
       std::erase_if(conflicts, [&](const Conflict& mine) { return !is_among(shown.conflicts, mine); });
     else

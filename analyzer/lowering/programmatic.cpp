@@ -413,7 +413,7 @@ const clang::CXXRecordDecl* keeper(const clang::ValueDecl& variable) {
 }
 
 bool may_change(const clang::CXXMethodDecl& method, const clang::FunctionDecl& but) {
-  return method.isUserProvided() && !method.isConst() && !method.isStatic() && &method != &but &&
+  return method.isUserProvided() && !method.isConst() && &method != &but &&
          !llvm::isa<clang::CXXConstructorDecl, clang::CXXDestructorDecl>(method);
 }
 
@@ -443,6 +443,8 @@ Certainty programmatic(const clang::FunctionDecl& function, const clang::Expr& l
   if (!all) return here;
   const bool changes =
       std::ranges::any_of(record->methods(), [&](const auto* method) { return may_change(*method, function); }) ||
+      record->hasFriends() ||
+      llvm::any_of(record->decls(), [](const auto* each) { return llvm::isa<clang::FunctionTemplateDecl>(each); }) ||
       std::ranges::any_of(record->fields(), [](const auto* field) {
         return field->getAccess() != clang::AS_private && !field->getType().isConstQualified();
       });
