@@ -103,6 +103,8 @@ bool Order::perhaps_before(const Values& values, const Sets& sets, SetId may, Va
 }
 
 const EventState* Order::event(ValueId event) const {
+  // Made where that is not seen: a field that is nullptr first, and another one of those.
+  if (event == kNull) return nullptr;
   const auto it = events_.find(event);
   return it == events_.end() ? nullptr : &it->second;
 }

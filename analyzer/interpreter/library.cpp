@@ -380,6 +380,7 @@ const std::unordered_map<std::string_view, Library::Function>& Library::function
       {"_ZNSt6thread20hardware_concurrencyEv", &L::thread_count},
       {"pthread_once", &L::once},
       {"pthread_create", &L::start_plain_thread},
+      {"pthread_self", &L::this_thread},
       {"pthread_join", &L::join_plain_thread},
       {"pthread_cond_wait", &L::wait_for_a_time},
       {"pthread_cond_timedwait", &L::wait_for_a_time},

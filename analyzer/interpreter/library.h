@@ -47,6 +47,7 @@ class Library {
   Outcome wait(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome wait_for_a_time(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome start_plain_thread(Machine& machine, const Arguments& arguments, Byte* result);
+  Outcome this_thread(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome join_plain_thread(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome start_thread(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome join_thread(Machine& machine, const Arguments& arguments, Byte* result);

@@ -75,6 +75,13 @@ Outcome Library::start_plain_thread(Machine& machine, const Arguments& arguments
   give32(result, 0);
   return Outcome::Done;
 }
+/// The number that its maker got; main() has one, too.
+Outcome Library::this_thread(Machine& machine, const Arguments&, Byte* result) {
+  constexpr Word kOfMain = Word{1} << 40U;
+  const Word number = machine.thread().number;
+  give(result, number == 0 ? kOfMain : number);
+  return Outcome::Done;
+}
 Outcome Library::join_plain_thread(Machine& machine, const Arguments& arguments, Byte* result) {
   give32(result, 0);
   return machine.has_ended(arguments.word(0)) ? Outcome::Done : Outcome::Again;
