@@ -24,7 +24,7 @@ inline constexpr const char* kTorchPutList =
 inline constexpr const char* kTorchReplace = "streamsan_torch_replace";  ///< void(at::Tensor*, About*)
 inline constexpr const char* kGivenTensor =
     "streamsan_given_tensor";  ///< at::Tensor(unsigned long number and sizes, TensorSizes)
-inline constexpr const char* kTorchCalled = "streamsan_torch_called";    ///< void(): a call of the caller's is over
+inline constexpr const char* kTorchCalled = "streamsan_torch_called";  ///< void(): a call of the caller's is over
 inline constexpr const char* kGivenTorchStream =
     "streamsan_given_torch_stream";  ///< c10::cuda::CUDAStream(unsigned long)
 

@@ -130,7 +130,7 @@ class Body {
   bool touches_after_trigger_ = false;
   clang::SourceLocation at_;  ///< of the access that is being looked at
   Bounds bounds_;
-  MaybeBound begins_;  ///< where the access that is being looked at is, in bytes
+  MaybeBound begins_;                       ///< where the access that is being looked at is, in bytes
   std::optional<MaybeBound> early_begins_;  ///< the same of what is early of it, if that is not all
   MovedFields moved_;
   unsigned ends_ = 0;  ///< times that some threads ended in what was walked
