@@ -216,6 +216,8 @@ class Cuda {
   /// Of a message-passing library. False: `name` is none of its functions.
   bool message(Machine& machine, const Model* model, std::string_view name, const Arguments& arguments);
   void map(Machine& machine, ordering::Call call, ordering::Range range);
+  /// Without the library's prefix and the version; of the driver's, as the run-time library calls what takes the same arguments.
+  static std::string_view bare_name(std::string_view name);
   bool property(Machine& machine, std::string_view name, const Arguments& arguments, Byte* result);
   /// False: `name` is no part of a launch.
   bool launch(Machine& machine, std::string_view name, const Arguments& arguments);

@@ -9,6 +9,7 @@
 
 #include "analyzer/interpreter/cuda.h"
 #include "analyzer/interpreter/values.h"
+#include "analyzer/models/model.h"
 
 namespace streamsan::analyzer::interpreter {
 
@@ -76,10 +77,7 @@ void Cuda::host_freed(Machine& machine, Word address, std::size_t size) {
   model_.host_free(now(machine, ""), {address, address + size});
 }
 
-namespace {
-
-/// What the run-time library calls it, for the driver's functions that take the same arguments; without its version.
-std::string_view bare_name(std::string_view name) {
+std::string_view Cuda::bare_name(std::string_view name) {
   const bool runtime = name.starts_with("cuda"), driver = !runtime && !name.starts_with("hip");
   name.remove_prefix(runtime ? 4 : driver ? 2 : 3);
   if (!driver) return name;
@@ -93,8 +91,6 @@ std::string_view bare_name(std::string_view name) {
   const auto* const same = std::ranges::find(kSame, name, &std::pair<std::string_view, std::string_view>::first);
   return same == kSame.end() ? name : same->second;
 }
-
-}  // namespace
 
 /// What is not reserved is refused: a made-up caller has given a place that there is not.
 void Cuda::map(Machine& machine, ordering::Call call, ordering::Range range) {
@@ -187,6 +183,94 @@ Outcome Cuda::copy_batch(Machine& machine, const Model& model, const Arguments& 
     finish();
   });
   return Outcome::Done;
+}
+
+// ---- words that streams write and wait for ----
+//
+// Words in memory that streams write and wait for (cuStreamWriteValue32, cuStreamWaitValue32).
+//
+// A wait for a value that a stream has been told to write is a wait for that write, and so for what is in front of it in
+// its stream (R-MOP-01, R-MOP-03). Only the last write to the word counts: it counts up, or is set and cleared in turn, and
+// a caller who knows better is not accused. Where that is not what is waited for, or somebody else has written there since,
+// the wait is for a write that is not known, perhaps for a later one: what comes before what is not known from there on,
+// and the run ends.
+
+namespace {
+
+/// By the flags of cuStreamWaitValue.
+bool satisfies(Word value, Word wanted, Word flags, bool wide) {
+  constexpr Word kKind = 3, kEqual = 1, kAnd = 2;
+  switch (flags & kKind) {
+    case kEqual:
+      return value == wanted;
+    case kAnd:
+      return (value & wanted) != 0;
+    case kKind:
+      return (~(value | wanted) & (wide ? ~Word{0} : Word{0xffffffff})) != 0;
+    default:  // at least that, cyclically
+      return wide ? static_cast<std::int64_t>(value - wanted) >= 0
+                  : static_cast<std::int32_t>(static_cast<std::uint32_t>(value - wanted)) >= 0;
+  }
+}
+
+}  // namespace
+
+bool Cuda::value_operation(Machine& machine, std::string_view name, Word handle, ordering::Call call,
+                           const Arguments& arguments) {
+  name = bare_name(name);
+  const bool write = name.starts_with("StreamWriteValue"), wide = name.ends_with("64");
+  if (!write && !name.starts_with("StreamWaitValue")) return false;
+  const Word address = arguments.word(1), flags = arguments.word32(3);
+  const Word value = wide ? arguments.word(2) : arguments.word32(2);
+  if (!capturing_.empty()) return false;
+  if (write) {
+    const ordering::EventId written = model_.create_event();
+    enqueue(handle, call, [this, written](ordering::Call here, ordering::StreamId stream) {
+      model_.stream_action(here, stream);
+      model_.record_event(here, stream, written);
+    });
+    value_writes_[address] = {.value = value, .written = written};
+    return true;
+  }
+  const auto known = value_writes_.find(address);
+  if (known == value_writes_.end() || !satisfies(known->second.value, value, flags, wide)) {
+    machine.stop("a wait for a value that no stream is known to write");
+    return true;
+  }
+  enqueue(handle, call, [this, written = known->second.written](ordering::Call here, ordering::StreamId stream) {
+    model_.wait_event(here, stream, written);
+  });
+  return true;
+}
+
+// ---- messages ----
+//
+// Messages between processes (MPI). The library knows no stream: what the GPU is to have written must be complete when a
+// send is called, and what a receive writes must no longer be in use. So each is a touch of the host's, at the call. How
+// many bytes an element has is not asked: the first of them is touched, by which sides meet that begin at one place.
+
+bool Cuda::message(Machine& machine, const Model* model, std::string_view name, const Arguments& arguments) {
+  if (!name.starts_with("MPI_") && !name.starts_with("PMPI_")) return false;
+  if (name.ends_with("_Comm_rank") || name.ends_with("_Comm_size")) {
+    machine.store(arguments.word(1), name.ends_with("_rank") ? 0 : 2, 4);
+    return true;
+  }
+  if (model == nullptr || (model->action != ActionKind::HostTouch && model->action != ActionKind::Post)) return true;
+  machine.event();
+  // Nothing is sent to nobody, and no elements are.
+  const bool to_one = name.find("end") != std::string_view::npos || name.find("ecv") != std::string_view::npos;
+  const bool to_nobody =
+      to_one && name.find("endrecv") == std::string_view::npos && static_cast<std::int32_t>(arguments.word32(3)) < 0;
+  if (to_nobody || (to_one && arguments.word32(1) == 0)) return true;
+  for (const Role& role : model->roles) {
+    if (role.argument < 0 || (role.mode != ir::Mode::Read && role.mode != ir::Mode::Write)) continue;
+    const Word at = arguments.word(static_cast<std::size_t>(role.argument));
+    if (!Memory::is_device(at) && !machine.memory().is_pinned(at)) continue;
+    model_.host_access(now(machine, std::string(name)), {at, at + 1},
+                       role.mode == ir::Mode::Read ? ordering::AccessMode::Read : ordering::AccessMode::Write);
+    finish();
+  }
+  return true;
 }
 
 }  // namespace streamsan::analyzer::interpreter

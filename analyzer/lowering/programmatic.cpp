@@ -409,7 +409,7 @@ const clang::CXXRecordDecl* keeper(const clang::ValueDecl& variable) {
   const clang::QualType type = variable.getType().getNonReferenceType();
   const clang::CXXRecordDecl* record =
       type->isPointerType() ? type->getPointeeCXXRecordDecl() : type->getAsCXXRecordDecl();
-  return record == nullptr || record->getName().starts_with("cudaLaunch") ? nullptr : record->getDefinition();
+  return record == nullptr ? nullptr : record->getDefinition();
 }
 
 bool may_change(const clang::CXXMethodDecl& method, const clang::FunctionDecl& but) {
