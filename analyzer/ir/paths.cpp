@@ -160,17 +160,17 @@ class Questions {
     std::vector<bool> constant(function_.places.size());
     for (const Block& block : function_.blocks)
       for (const Op& op : block.ops)
-        if (op.kind == OpKind::Assign && op.target != kNoPlace && op.source.kind == Operand::Kind::Number &&
-            op.source.offset != kNoExpr && function_[op.source.offset].constant)
+        if (op.kind == OpKind::Assign && op.source.kind == Operand::Kind::Number &&
+            function_[op.source.offset].constant)
           constant[at(op.target)] = true;
     // What is copied from such a place may be as constant: a parameter of a callee.
     for (bool changed = true; changed;) {
       changed = false;
       for (const Block& block : function_.blocks)
         for (const Op& op : block.ops) {
-          const bool copied = op.kind == OpKind::Assign && op.target != kNoPlace &&
-                              op.source.kind == Operand::Kind::Value && op.source.offset == kNoExpr &&
-                              op.source.place != kNoPlace && constant[at(op.source.place)];
+          const bool copied = op.kind == OpKind::Assign && op.source.kind == Operand::Kind::Value &&
+                              op.source.offset == kNoExpr && op.source.place != kNoPlace &&
+                              constant[at(op.source.place)];
           if (!copied || constant[at(op.target)] || function_[op.target].type != TypeKind::Integer) continue;
           constant[at(op.target)] = changed = true;
         }
@@ -196,10 +196,10 @@ class Questions {
       for (const Block& block : function_.blocks)
         for (const Op& op : block.ops) {
           if (op.kind != OpKind::Assign || op.target != wanted[i]) continue;
-          if (op.source.kind == Operand::Kind::Value && op.source.place != kNoPlace && constant[at(op.source.place)] &&
-              stays_put(op.source.place) && !others_may_write(op.source.place))
+          if (op.source.kind == Operand::Kind::Value && constant[at(op.source.place)] && stays_put(op.source.place) &&
+              !others_may_write(op.source.place))
             wanted.push_back(op.source.place);
-          if (op.source.kind != Operand::Kind::Number || op.source.offset == kNoExpr) continue;
+          if (op.source.kind != Operand::Kind::Number) continue;
           for (const PlaceId use : function_[op.source.offset].uses)
             if (constant[at(use)] && stays_put(use) && !others_may_write(use)) wanted.push_back(use);
         }

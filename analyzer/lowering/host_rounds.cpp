@@ -253,7 +253,9 @@ void Rounds::spread(Operand& memory, ir::ExprId* bytes, const Loop& loop, const 
   }
   if (low == ir::kNoExpr) low = numbers_.unknown_number();
   if (bytes != nullptr) *bytes = length(low, high, size);
-  memory.offset = function_[low].constant == 0 ? ir::kNoExpr : low;
+  // Memory at its begin has no offset; a number, which is an argument of a call, is 0.
+  const bool is_begin = memory.kind != Operand::Kind::Number && function_[low].constant == 0;
+  memory.offset = is_begin ? ir::kNoExpr : low;
 }
 
 llvm::DenseSet<std::uint32_t> Rounds::perhaps_written_before(const Loop& loop, std::size_t block,
