@@ -215,6 +215,9 @@ bool has_tensors(QualType type, int depth = 0) {
 
 }  // namespace
 
+/// In a lambda: from the ninth call on it has no more.
+constexpr const char* kEndsAfterEight = "static int left = 8; if (left-- <= 0) return {}; ";
+
 /// What a callback does that makes tensors: a source of data, which waits for nothing. One that may come to an end does
 /// so after a few. Empty: it makes none.
 std::string CallerArguments::tensors_for(QualType back) {
@@ -228,7 +231,7 @@ std::string CallerArguments::tensors_for(QualType back) {
   caller_.lines.resize(lines);
   if (!one) return "";
   std::ranges::replace(body, '\n', ' ');
-  return (may_end ? "static int left = 8; if (left-- <= 0) return {}; " : "") + body + "return " + *one + ";";
+  return (may_end ? kEndsAfterEight : "") + body + "return " + *one + ";";
 }
 
 /// A lambda, which writes what it is given pointers to. One that reads for its caller says of what it is given room for
@@ -259,7 +262,7 @@ std::string CallerArguments::callback(const clang::FunctionProtoType& signature)
   const std::string read = !fills || way_.declines || !back->isIntegerType() ? ""
                            : back->isBooleanType()                           ? "true"
                                                                              : room;
-  if (!read.empty()) body = "static int left = 8; if (left-- <= 0) return {}; " + body;
+  if (!read.empty()) body = kEndsAfterEight + body;
   return "[](" + list + ") -> " + spelled(back) + " { " + body + "return " +
          (!read.empty()          ? "(" + spelled(back) + ")" + read
           : back->isVoidType()   ? ""

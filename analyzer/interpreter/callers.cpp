@@ -88,15 +88,15 @@ class Registered : public clang::RecursiveASTVisitor<Registered> {
 /// Functions that the main file calls, and classes of which it makes objects or calls methods.
 class Uses : public clang::RecursiveASTVisitor<Uses> {
  public:
-  Uses(const clang::ASTContext& context, bool torch)
-      : context_(context), sources_(context.getSourceManager()), torch_(torch) {}
+  Uses(const clang::ASTContext& context, bool torch) : context_(context), torch_(torch) {}
   static bool shouldVisitTemplateInstantiations() { return true; }  // NOLINT(readability-identifier-naming)
 
   bool TraverseDecl(clang::Decl* declaration) {
     if (declaration == nullptr) return true;
     if (llvm::isa<clang::TranslationUnitDecl, clang::NamespaceDecl, clang::LinkageSpecDecl>(declaration))
       return RecursiveASTVisitor::TraverseDecl(declaration);
-    if (!sources_.isInMainFile(sources_.getExpansionLoc(declaration->getLocation()))) return true;
+    const clang::SourceManager& sources = context_.getSourceManager();
+    if (!sources.isInMainFile(sources.getExpansionLoc(declaration->getLocation()))) return true;
     return RecursiveASTVisitor::TraverseDecl(declaration);
   }
   bool TraverseFunctionDecl(clang::FunctionDecl* function) {
@@ -201,7 +201,6 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
   }
 
   const clang::ASTContext& context_;
-  const clang::SourceManager& sources_;
   const clang::FunctionDecl* inside_ = nullptr;
   bool torch_;
   Classes made_, called_;

@@ -258,10 +258,11 @@ bool Cuda::message(Machine& machine, const Model* model, std::string_view name, 
   if (model == nullptr || (model->action != ActionKind::HostTouch && model->action != ActionKind::Post)) return true;
   machine.event();
   // Nothing is sent to nobody, and no elements are.
-  const bool to_one = name.find("end") != std::string_view::npos || name.find("ecv") != std::string_view::npos;
-  const bool to_nobody =
-      to_one && name.find("endrecv") == std::string_view::npos && static_cast<std::int32_t>(arguments.word32(3)) < 0;
-  if (to_nobody || (to_one && arguments.word32(1) == 0)) return true;
+  const auto number = [&](int position) {
+    return static_cast<std::int32_t>(arguments.word32(static_cast<std::size_t>(position)));
+  };
+  if (model->peer_argument >= 0 && number(model->peer_argument) < 0) return true;
+  if (model->count_argument >= 0 && number(model->count_argument) == 0) return true;
   for (const Role& role : model->roles) {
     if (role.argument < 0 || (role.mode != ir::Mode::Read && role.mode != ir::Mode::Write)) continue;
     const Word at = arguments.word(static_cast<std::size_t>(role.argument));

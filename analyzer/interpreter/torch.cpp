@@ -234,10 +234,9 @@ Outcome Torch::free(Machine& machine, const Known&, const Arguments& arguments, 
   if (const auto pageable = pageable_.find(at); pageable != pageable_.end()) {
     cuda_.host_freed(machine, at, pageable->second);
     pageable_.erase(pageable);
-  } else if (empties_storage(machine)) {
-    cuda_.return_block(machine, "the end of a storage's memory", at, true);
-  } else if (!cuda_.is_lent(at) || !ends_with_caller(machine)) {
-    cuda_.return_block(machine, "the end of a tensor", at, false);
+  } else {
+    const bool lent = cuda_.is_lent(at), at_once = lent && empties_storage(machine);
+    if (!lent || at_once || !ends_with_caller(machine)) cuda_.return_block(machine, "the end of a tensor", at, at_once);
   }
   return Outcome::Done;
 }

@@ -37,7 +37,7 @@
 namespace streamsan::analyzer::ir {
 namespace {
 
-constexpr std::int64_t kMostRounds = 8, kSupposed = 2;
+constexpr std::int64_t kSupposed = 2;
 constexpr std::size_t kMostOps = 1500, kMostBlocks = 400;
 
 /// Gives variables another identity in all that mentions them.

@@ -3,12 +3,16 @@
 // Loops over elements, written out round by round. See written_out.cpp for the essay.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "analyzer/ir/ir.h"
 
 namespace streamsan::analyzer::ir {
+
+/// Loops with more rounds than these are not written out, and no more are supposed.
+inline constexpr std::int64_t kMostRounds = 8;
 
 struct WrittenOut {
   Function function;

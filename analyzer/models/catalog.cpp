@@ -130,6 +130,8 @@ Model model_of(std::string name, const Facts& facts) {
   model.handle_argument = facts.handle_argument;
   model.config_argument = facts.config_argument;
   model.value_argument = facts.value_argument;
+  model.count_argument = facts.count_argument;
+  model.peer_argument = facts.peer_argument;
   model.kind_argument = facts.kind_argument;
   model.symbol_argument = facts.symbol_argument;
   model.offset_argument = facts.offset_argument;

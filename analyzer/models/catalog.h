@@ -38,6 +38,8 @@ struct Facts {
   int handle_argument = -1;
   int config_argument = -1;
   int value_argument = -1;
+  int count_argument = -1;
+  int peer_argument = -1;
   int kind_argument = -1;
   int symbol_argument = -1;
   int offset_argument = -1;

@@ -115,6 +115,8 @@ struct Model {
   int handle_argument = -1;  ///< -1 with Handle: the object
   int config_argument = -1;
   int value_argument = -1;         ///< Wrapper; -1: the object
+  int count_argument = -1;         ///< of a message: 0 elements are none
+  int peer_argument = -1;          ///< of a message: a number below 0 is nobody, or anybody
   int kind_argument = -1;          ///< cudaMemcpyKind
   int symbol_argument = -1;        ///< the side of a copy that is a variable of the device
   int offset_argument = -1;        ///< and where in it, in bytes. Wrapper: the value is a part of its object that

@@ -230,11 +230,18 @@ bool goes_through(const Followed::Run& run, const Way& way, bool whole_program) 
   return true;
 }
 
-/// It has done the first of the two more often than rounds are supposed; with fewer, another argument may show more.
-bool has_rounds(const Followed::Run& run, const Way& way) {
-  constexpr std::size_t kMostSupposed = 8;
-  const auto known = run.times.find(way[way.size() - 2]);
-  return known != run.times.end() && known->second.count > kMostSupposed;
+/// A finding, by its number, on which a run that goes that way has the last word.
+struct LeftToRuns {
+  std::size_t finding;
+  Way way;
+  bool of_rounds;  ///< it supposes how many rounds a loop has, and not in which order calls are made
+};
+
+/// Of rounds: it does the first of the two more often than rounds are supposed; with fewer, another argument may show more.
+bool settles(const Followed::Run& run, const LeftToRuns& left, bool whole_program) {
+  if (!goes_through(run, left.way, whole_program)) return false;
+  const std::size_t count = run.times.at(left.way[left.way.size() - 2]).count;
+  return !left.of_rounds || (whole_program && count > static_cast<std::size_t>(ir::kMostRounds));
 }
 
 std::pair<Line, Line> two_lines(const Finding& finding) {
@@ -366,11 +373,10 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
   }
 
   std::vector<Finding> findings;
-  // What a run that goes that way has the last word on, by the number of the finding.
-  std::vector<std::pair<std::size_t, Way>> of_rounds, of_calls;
+  std::vector<LeftToRuns> left_to_runs;
   for (Root& root : roots) {
     for (Hazard& hazard : root.hazards) {
-      if (hazard.supposed) of_rounds.emplace_back(findings.size(), way_of(hazard));
+      if (hazard.supposed) left_to_runs.push_back({findings.size(), way_of(hazard), true});
       // The caller has the order that is missing here.
       if (hazard.at_the_end &&
           settled.contains({position(hazard.later.where.site), position(hazard.earlier->where.site)})) {
@@ -421,7 +427,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
   for (const Hazard& hazard : of_classes) {
     Finding finding = word(hazard);
     if (!shown.contains({finding.check, position(finding.site)}) && pairs.insert(two_sides(finding)).second) {
-      if (hazard.of_calls && hazard.earlier) of_calls.emplace_back(findings.size(), way_of(hazard));
+      if (hazard.of_calls && hazard.earlier) left_to_runs.push_back({findings.size(), way_of(hazard), false});
       findings.push_back(std::move(finding));
     }
   }
@@ -434,19 +440,13 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
           how.exposing.insert(constructor.usr);
         else if (!harness.offers_wait)
           how.closed.insert(constructor.usr);
-    how.wants_runs = !of_calls.empty() || !of_rounds.empty();
+    how.wants_runs = !left_to_runs.empty();
     Followed followed = follow_main(context, models, preprocessor, how);
     const bool whole_program = followed.there;
     if (!followed.there && preprocessor != nullptr) followed = follow_callers(context, models, *preprocessor, how);
-    for (const auto& [index, way] : std::ranges::reverse_view(of_calls))
-      if (std::ranges::any_of(followed.runs,
-                              [&](const Followed::Run& run) { return goes_through(run, way, whole_program); }))
-        findings.erase(findings.begin() + static_cast<std::ptrdiff_t>(index));
-    for (const auto& [index, way] : std::ranges::reverse_view(of_rounds))
-      if (whole_program && std::ranges::any_of(followed.runs, [&](const Followed::Run& run) {
-            return goes_through(run, way, true) && has_rounds(run, way);
-          }))
-        findings.erase(findings.begin() + static_cast<std::ptrdiff_t>(index));
+    for (const LeftToRuns& left : std::ranges::reverse_view(left_to_runs))
+      if (std::ranges::any_of(followed.runs, [&](const auto& run) { return settles(run, left, whole_program); }))
+        findings.erase(findings.begin() + static_cast<std::ptrdiff_t>(left.finding));
     // Known already, perhaps by another column; and of one function one defect shows in many pairs.
     std::set<std::pair<Line, Line>> lines;
     std::set<std::pair<Check, std::string>> told_of;

@@ -43,7 +43,7 @@ __global__ void consume_part(const float* in, float* out, int first) {
   out[first + threadIdx.x] = one;
 }
 
-void both(float* data, float* out, Shape shape, cudaStream_t stream) {
+void run(float* data, float* out, Shape shape, int first, const int* table, cudaStream_t stream) {
   cudaLaunchAttribute attribute{};
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
@@ -53,21 +53,11 @@ void both(float* data, float* out, Shape shape, cudaStream_t stream) {
   config.stream = stream;
   config.attrs = &attribute;
   config.numAttrs = 1;
+  const float* const in = data;
   produce<<<64, 256, 0, stream>>>(data, shape);
-  cudaLaunchKernelEx(&config, consume, static_cast<const float*>(data), out, shape);
-}
-void parts(float* data, float* out, Shape shape, int first, const int* table, cudaStream_t stream) {
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(64);
-  config.blockDim = dim3(256);
-  config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = 1;
+  cudaLaunchKernelEx(&config, consume, in, out, shape);
   produce<<<64, 256, 0, stream>>>(data, shape);
-  cudaLaunchKernelEx(&config, consume_part, static_cast<const float*>(data), out, first);
+  cudaLaunchKernelEx(&config, consume_part, in, out, first);
   produce<<<64, 256, 0, stream>>>(data, shape);
-  cudaLaunchKernelEx(&config, consume_half, static_cast<const float*>(data), out, static_cast<const int*>(table));
+  cudaLaunchKernelEx(&config, consume_half, in, out, table);
 }

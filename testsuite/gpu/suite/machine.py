@@ -55,11 +55,16 @@ def missing(need):
         here = output_of("nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader").partition("\n")[0].strip()
         return "" if here == name else f"compute capability {here or 'unknown'}, not {name}"
     if kind == "devices":
-        here = output_of("nvidia-smi", "--list-gpus").count("\n")
+        here = devices()
         return "" if here >= int(name) else f"{here} device{'s' * (here != 1)}, not {name}"
     if need == "file:cupti":
         return "" if cupti_folder() else "no CUPTI in the toolkit"
     raise ValueError(need)
+
+
+def devices():
+    """How many the driver shows."""
+    return output_of("nvidia-smi", "--list-gpus").count("\n")
 
 
 def gpus():
@@ -67,7 +72,7 @@ def gpus():
     chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
     if chosen:
         return chosen.split(",")
-    return [str(number) for number in range(max(1, output_of("nvidia-smi", "--list-gpus").count("\n")))]
+    return [str(number) for number in range(max(1, devices()))]
 
 
 def find_tool(name):

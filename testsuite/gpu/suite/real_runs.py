@@ -4,7 +4,7 @@
 Such a run takes ten seconds, most of them of one core: imports, data, and the compiler of a framework. So a few
 programs run beside each other, on each GPU as many as do not get into each other's way, and each with its own rounds:
 plain and with StreamSan, one behind the other. (With eight on one GPU and sixteen cores, plain runs of one program
-differed by a factor of two, and the first steps under StreamSan were 1.5 times as long, where they were 1.2 with two.)
+differed by a factor of two, and the first steps under StreamSan were 1.5 times as long, where they were 1.3 with two.)
 Short programs have more rounds than long ones.
 """
 
