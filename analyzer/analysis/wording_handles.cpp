@@ -26,6 +26,7 @@ void word_wait(Draft& draft) {
   if (hazard.which == CheckCase::Nowhere) {
     draft.say((waiter.empty() ? what(draft.later()) : waiter) + " waits for " + name +
               ", which nothing ever records: the wait does nothing");
+    draft.note_origin(hazard.event, "event");
     return draft.advise("record " + name + " with " + draft.dialect().record_event +
                         " behind the work that is to be waited for");
   }

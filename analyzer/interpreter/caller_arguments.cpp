@@ -26,6 +26,14 @@ constexpr const char* kDevice = " % 3 % 2";
 
 }  // namespace
 
+QualType shared_by(QualType type) {
+  const auto* pointer =
+      llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(type.getNonReferenceType()->getAsCXXRecordDecl());
+  if (pointer == nullptr || !pointer->isInStdNamespace() || pointer->getName() != "shared_ptr") return {};
+  const clang::TemplateArgument& to = pointer->getTemplateArgs()[0];
+  return to.getKind() == clang::TemplateArgument::Type ? to.getAsType() : QualType();
+}
+
 void CallerArguments::line(const std::string& text, Caller::Line what) {
   caller_.text += text + "\n";
   caller_.lines.push_back(what);
@@ -46,11 +54,33 @@ std::optional<std::string> CallerArguments::given(const clang::FunctionDecl& fun
   if (!again) objects_.clear();
   again_ = again;
   lent_.clear();
+  counted_ = counted_array(function);
   alone_ = std::ranges::any_of(function.parameters(), [&](const clang::ParmVarDecl* parameter) {
-    const QualType type = parameter->getType();
-    return type->isPointerType() && symbols_.kind(type) == ir::TypeKind::Pointer && is_object(type);
+    return parameter != counted_ && is_pointer_to_object(parameter->getType());
   });
   return function.isVariadic() ? std::nullopt : list_of(function, 0);
+}
+
+bool CallerArguments::is_pointer_to_object(QualType type) {
+  return type->isPointerType() && symbols_.kind(type) == ir::TypeKind::Pointer && is_object(type);
+}
+
+/// `const Job* jobs, int count`: the only pointer to an object of a class that one can make many of, with a number that
+/// says how much behind it. nullptr: there is none.
+const clang::ParmVarDecl* CallerArguments::counted_array(const clang::FunctionDecl& function) {
+  const clang::ParmVarDecl* found = nullptr;
+  for (unsigned i = 0; i < function.getNumParams(); ++i) {
+    const clang::ParmVarDecl* parameter = function.getParamDecl(i);
+    if (!is_pointer_to_object(parameter->getType())) continue;
+    const clang::ParmVarDecl* next = i + 1 < function.getNumParams() ? function.getParamDecl(i + 1) : nullptr;
+    const clang::CXXRecordDecl* record = parameter->getType()->getPointeeType()->getAsCXXRecordDecl()->getDefinition();
+    const bool many = record->isAggregate() || (record->isInStdNamespace() && record->getName() == "pair");
+    if (found != nullptr || next == nullptr || !many || !next->getType()->isIntegerType() ||
+        next->getType()->isBooleanType() || meaning_of(next->getName()) != Meaning::HowMuch)
+      return nullptr;
+    found = parameter;
+  }
+  return found;
 }
 
 /// A variable for each parameter: "a1, static_cast<T&&>(a2)".
@@ -71,19 +101,24 @@ std::optional<std::string> CallerArguments::list_of(const clang::FunctionDecl& f
     if (!name) return std::nullopt;
     if (depth == 0 && lend(type, *name)) first_.try_emplace(parameter, *name);
     if (!list.empty()) list += ", ";
-    list += type->isLValueReferenceType() ? *name : "static_cast<" + spelled(of) + "&&>(" + *name + ")";
+    // What is shared is given to others, too.
+    list += type->isLValueReferenceType() ? *name
+            : shared_by(of).isNull()      ? "static_cast<" + spelled(of) + "&&>(" + *name + ")"
+                                          : spelled(of) + "(" + *name + ")";
   }
   return list;
 }
 
 /// False: it is not an object of the program's own.
 bool CallerArguments::lend(QualType type, const std::string& name) {
-  if (!type->isReferenceType() && !type->isPointerType()) return false;
-  const clang::CXXRecordDecl* record = type->getPointeeType()->getAsCXXRecordDecl();
+  const QualType shared = shared_by(type);
+  if (shared.isNull() && !type->isReferenceType() && !type->isPointerType()) return false;
+  const clang::CXXRecordDecl* record = (shared.isNull() ? type->getPointeeType() : shared)->getAsCXXRecordDecl();
   if (record == nullptr || !record->hasDefinition() || symbols_.in_system_header(*record)) return false;
   if (type->isPointerType() && !is_object(type)) return false;
+  const bool leads = type->isPointerType() || !shared.isNull();
   const std::pair<const clang::CXXRecordDecl*, std::string> lent(record->getDefinition(),
-                                                                 type->isPointerType() ? "(*" + name + ")" : name);
+                                                                 leads ? "(*" + name + ")" : name);
   if (std::ranges::find(lent_, lent) == lent_.end()) lent_.push_back(lent);
   return true;
 }
@@ -104,7 +139,8 @@ void CallerArguments::declare(const std::string& spelling, const std::string& na
 
 /// A variable of the type with a value in it: its name. nullopt: none can be made.
 std::optional<std::string> CallerArguments::variable(QualType type, llvm::StringRef called, int depth) {
-  constexpr int kDeepest = 4;
+  // Containers of containers are as deep as their elements; objects that are made of others may have no end.
+  constexpr int kDeepest = 6;
   if (depth > kDeepest || is_long()) return std::nullopt;
   if (context_.getAsConstantArrayType(type) != nullptr) return array(type, called, depth);
   type = type.getCanonicalType().getUnqualifiedType();
@@ -132,7 +168,7 @@ std::optional<std::string> CallerArguments::shared(QualType type, llvm::StringRe
 std::string CallerArguments::number(llvm::StringRef called, int depth, Meaning otherwise) {
   // The numbers that an object is made with say how much it has room for, those of a plain struct how much there is.
   const auto* parameter = llvm::dyn_cast_or_null<clang::ParmVarDecl>(filled_);
-  const bool makes_room = depth > 0 && parameter != nullptr;
+  const bool makes_room = (depth > 0 || makes_) && parameter != nullptr;
   Meaning meaning = meaning_of(called, otherwise);
   if (parameter != nullptr && llvm::isa<clang::CXXConstructorDecl>(parameter->getDeclContext()) &&
       says_size_of_parts(called))
@@ -165,6 +201,7 @@ std::string CallerArguments::number(llvm::StringRef called, int depth, Meaning o
     if (torch_ && !fixed_ && says_part(called)) return "16";  // of tensors: several rounds
     if (fixed_ || (depth > 0 && way_.own == Way::Size::Smaller)) return torch_ ? "4" : "16";
     if (!makes_room || way_.own != Way::Size::Larger) return how_many();
+    if (torch_) return "1048576";  // a tensor has 64 of everything, and lists of them are given
     return counts_bytes(called) ? "65536" : bytes_ ? how_many() : "4096";
   }
   if (meaning == Meaning::Device && element_.empty() && way_.users == Caller::Users::Objects)
@@ -209,12 +246,20 @@ std::optional<std::string> CallerArguments::pointer(QualType type, llvm::StringR
   if (pointee->isFunctionType()) return std::nullopt;
   if (pointee.isConstQualified() && context_.hasSameUnqualifiedType(pointee, context_.CharTy))
     return made(type, "\"text\"");
+  if (counted_ != nullptr && filled_ == counted_ && depth == 0) return pointers(type, called, depth);
   if (is_object(type)) {
     const auto one = shared(pointee.getUnqualifiedType(), called, depth + 1);
     return one ? std::optional(made(type, "&" + *one)) : std::nullopt;
   }
   if (pointee->isPointerType()) return pointers(type, called, depth);
-  return made(type, memory(pointee));
+  const auto* named = llvm::dyn_cast_or_null<clang::NamedDecl>(filled_);
+  return made(type, or_missing(memory(pointee), named == nullptr ? "" : named->getName()));
+}
+
+/// Of many, some are without what the file looks for.
+std::string CallerArguments::or_missing(const std::string& value, llvm::StringRef field) const {
+  const bool looked_for = !element_.empty() && counted_ != nullptr && file_.missing.contains(field);
+  return looked_for ? "(" + element_ + " % 3 == 1 ? nullptr : " + value + ")" : value;
 }
 
 /// Of integers: if the host reads them, where things are not alike each says which.

@@ -23,6 +23,9 @@ class FunctionProtoType;
 
 namespace streamsan::analyzer {
 
+/// What a std::shared_ptr is to; null: it is none.
+clang::QualType shared_by(clang::QualType type);
+
 /// Writes lines of a caller: for each argument a variable of its type, with a value in it.
 class CallerArguments {
  public:
@@ -44,11 +47,14 @@ class CallerArguments {
   std::optional<std::string> given(const clang::FunctionDecl& function, bool again = false);
 
   /// Numbers are those of what an object is made with (Way::own), or of what its methods get.
-  void make_object(bool yes) { fixed_ = yes && way_.own == Way::Size::Smaller; }
+  void make_object(bool yes) {
+    makes_ = yes;
+    fixed_ = yes && way_.own == Way::Size::Smaller;
+  }
   /// Streams are those of so many users: the next call gets that of the next one.
   void next_user() { ++user_; }
 
-  /// Objects of the program's classes that the last call got by reference, with the names of their variables.
+  /// Objects of the program's classes that the last call got by reference or shares, with the names of their variables.
   [[nodiscard]] const std::vector<std::pair<const clang::CXXRecordDecl*, std::string>>& objects() const {
     return lent_;
   }
@@ -67,6 +73,7 @@ class CallerArguments {
   std::optional<std::string> pointer(clang::QualType type, llvm::StringRef called, int depth);
   std::string stream(int depth);
   std::string memory(clang::QualType of);
+  [[nodiscard]] std::string or_missing(const std::string& value, llvm::StringRef field) const;
 
   /// A loop that makes `many` elements and calls use() for each.
   template <typename Use>
@@ -88,6 +95,8 @@ class CallerArguments {
   void fill(const std::string& name, const clang::CXXRecordDecl& record, int depth);
   bool fill_array(const std::string& name, clang::QualType type, llvm::StringRef called, int depth);
   bool is_object(clang::QualType pointer);
+  bool is_pointer_to_object(clang::QualType type);
+  const clang::ParmVarDecl* counted_array(const clang::FunctionDecl& function);
 
   [[nodiscard]] std::string how_many() const { return way_.own == Way::Size::Few ? "3" : "64"; }
   [[nodiscard]] std::string elements() const { return way_.own == Way::Size::Few ? "8" : "64"; }
@@ -100,10 +109,12 @@ class CallerArguments {
   const KnownOfFile& file_;
   const bool torch_;  ///< PyTorch is used: tensors may be as small as one likes, and rings come round
   Caller& caller_;
+  bool makes_ = false;  ///< an object, whose life the caller is
   bool fixed_ = false;  ///< numbers are small ones
   bool bytes_ = false;  ///< what is made is given a number of bytes
   int variables_ = 0;
   bool alone_ = false;  ///< a pointer to one object is given: as many as numbers say
+  const clang::ParmVarDecl* counted_ = nullptr;  ///< a pointer to many objects is given, and how many there are
   bool kept_ = false;   ///< objects live until the end of the caller
   int streams_ = 0;
   int collections_ = 0;  ///< arrays and containers that were made

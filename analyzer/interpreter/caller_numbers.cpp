@@ -32,6 +32,13 @@ bool has_one_of(const std::vector<std::string>& words, llvm::ArrayRef<llvm::Stri
   return std::ranges::any_of(words, [&](llvm::StringRef word) { return llvm::is_contained(list, word); });
 }
 
+/// slot_floats, tile_rows: how many of them, whatever stands before it. Not "pos", "status", "pass".
+bool is_of_several(llvm::StringRef word) {
+  constexpr std::size_t kShortest = 4;
+  return word.size() >= kShortest && word.ends_with("s") && !word.ends_with("ss") && !word.ends_with("us") &&
+         !word.ends_with("is");
+}
+
 }  // namespace
 
 Meaning meaning_of(llvm::StringRef name, Meaning otherwise) {
@@ -55,7 +62,7 @@ Meaning meaning_of(llvm::StringRef name, Meaning otherwise) {
   const std::vector<std::string> words = words_of(name);
   if (has_one_of(words, kHowMany)) return Meaning::HowMany;
   if (has_one_of(words, kPitch)) return Meaning::Pitch;
-  if (has_one_of(words, kHowMuch)) return Meaning::HowMuch;
+  if (has_one_of(words, kHowMuch) || is_of_several(words.back())) return Meaning::HowMuch;
   if (has_one_of(words, kWhere)) return Meaning::Where;
   if (has_one_of(words, kDevice)) return Meaning::Device;
   if (has_one_of(words, kKey)) return Meaning::Key;

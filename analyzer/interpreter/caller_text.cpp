@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analyzer/interpreter/caller_arguments.h"
+#include "analyzer/interpreter/caller_elements.h"
 #include "analyzer/interpreter/torch_text.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
@@ -45,10 +46,11 @@ std::string qualified(const clang::FunctionDecl& function) {
   return "::" + result + function.getNameAsString();
 }
 
-/// The class that a reference or pointer leads to; nullptr: to none of the program's.
+/// The class that a reference, a pointer or a shared one leads to; nullptr: to none.
 const clang::CXXRecordDecl* referred(QualType type) {
-  if (!type->isReferenceType() && !type->isPointerType()) return nullptr;
-  const clang::CXXRecordDecl* record = type->getPointeeType()->getAsCXXRecordDecl();
+  const QualType shared = shared_by(type);
+  if (shared.isNull() && !type->isReferenceType() && !type->isPointerType()) return nullptr;
+  const clang::CXXRecordDecl* record = (shared.isNull() ? type->getPointeeType() : shared)->getAsCXXRecordDecl();
   return record == nullptr || !record->hasDefinition() ? nullptr : record->getDefinition();
 }
 
@@ -62,7 +64,7 @@ class Text {
         arguments_(symbols, way, file, result_) {}
 
   std::optional<Caller> call(const clang::FunctionDecl& function) {
-    if (way_.users == Caller::Users::Objects) return std::nullopt;
+    if (way_.users == Caller::Users::Objects || way_.users == Caller::Users::Others) return std::nullopt;
     result_.users = way_.users;
     auto list = arguments_.given(function);
     if (!list) return std::nullopt;
@@ -100,6 +102,10 @@ class Text {
     const bool two = way_.users == Caller::Users::Objects;
     if (two && (!way_.one || constructor == nullptr || !is_given_service(*constructor))) return std::nullopt;
     if (!construct(record, constructor, "object", false)) return std::nullopt;
+    if (way_.users == Caller::Users::Others) served_ = arguments_.objects();
+    if (way_.users == Caller::Users::Others && served_.empty()) return std::nullopt;
+    result_.keeps_waits = !served_.empty() && !gives_waits(record) &&
+                          std::ranges::none_of(served_, [&](const auto& each) { return gives_waits(*each.first); });
     if (two) arguments_.next_user();
     if (two && !construct(record, constructor, "other", true)) return std::nullopt;
     result_.users = way_.users;
@@ -124,7 +130,9 @@ class Text {
   bool one_by_one(const clang::CXXRecordDecl& record) {
     std::vector<const clang::CXXMethodDecl*> callable;
     for (const clang::CXXMethodDecl* method : record.methods())
-      for (int round = 0; round < kRounds && call_method(*method, "object"); ++round) {
+      for (int round = 0; round < kRounds; ++round) {
+        for (const auto& [service, name] : served_) call_rest(*service, name, /*before=*/true);
+        if (!call_method(*method, "object")) break;
         if (round == 0) callable.push_back(method);
         arguments_.next_user();
       }
@@ -164,6 +172,19 @@ class Text {
         call_method(*method, object);
   }
 
+  /// Do methods that the file does not call give anything to wait for?
+  bool gives_waits(const clang::CXXRecordDecl& record) const {
+    return std::ranges::any_of(record.methods(), [&](const clang::CXXMethodDecl* method) {
+      if (!is_method(*method) || file_.calls.contains(method->getCanonicalDecl())) return false;
+      return may_wait(symbols_, method->getReturnType()) ||
+             std::ranges::any_of(method->parameters(), [&](const clang::ParmVarDecl* parameter) {
+               const QualType type = parameter->getType();
+               const bool out = type->isReferenceType() || type->isPointerType();
+               return out && !type->getPointeeType().isConstQualified() && may_wait(symbols_, type);
+             });
+    });
+  }
+
   /// What a call throws is its own matter: others are called for all that.
   void call_of(const std::string& call) {
     const bool catches = symbols_.context().getLangOpts().CXXExceptions;
@@ -198,9 +219,35 @@ class Text {
   const bool torch_;
   Caller result_;
   CallerArguments arguments_;
+  std::vector<std::pair<const clang::CXXRecordDecl*, std::string>> served_;  ///< objects whose methods others call
 };
 
 }  // namespace
+
+bool may_wait(Symbols& symbols, QualType type, int depth) {
+  constexpr int kDeepest = 4;
+  type = type.getNonReferenceType();
+  const ir::TypeKind kind = symbols.kind(type);
+  if (kind == ir::TypeKind::Stream || kind == ir::TypeKind::Event || depth > kDeepest) return true;
+  while (type->isPointerType()) type = type->getPointeeType();
+  const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
+  if (record == nullptr) return false;
+  const auto each = [&](QualType of) { return may_wait(symbols, of, depth + 1); };
+  const llvm::StringRef name = record->getName();
+  if (const auto* instance = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(record);
+      instance != nullptr && record->isInStdNamespace()) {
+    if (name.ends_with("future")) return true;
+    if (name == "basic_string") return false;
+    return std::ranges::any_of(instance->getTemplateArgs().asArray(), [&](const clang::TemplateArgument& one) {
+      return one.getKind() == clang::TemplateArgument::Type && !is_named(one.getAsType(), "allocator") &&
+             each(one.getAsType());
+    });
+  }
+  if (record->getQualifiedNameAsString() == "at::Tensor") return false;
+  if (!record->hasDefinition() || !record->isAggregate()) return true;
+  return std::ranges::any_of(record->fields(),
+                             [&](const clang::FieldDecl* field) { return each(field->getType()); });
+}
 
 bool is_public_constructor(const clang::CXXConstructorDecl& constructor) {
   return constructor.getAccess() == clang::AS_public && !constructor.isDeleted() &&

@@ -43,9 +43,13 @@ struct KnownOfFile {
   bool keeps_state = false;                          ///< in variables that outlive its functions' calls
   UsesOfNumbers numbers;
   TensorSizes tensor_sizes;
+  std::set<std::string, std::less<>> missing;  ///< fields that it compares with nullptr
 };
 
 bool is_public_constructor(const clang::CXXConstructorDecl& constructor);
+
+/// Can who has an object of the type wait for work by it: a stream, an event, a ticket? Not by a tensor, or by numbers.
+bool may_wait(Symbols& symbols, clang::QualType type, int depth = 0);
 
 bool keeps_for_each_stream(Symbols& symbols, const clang::CXXRecordDecl& record);
 /// A class of which one object serves several users: it has a mutex, or keeps something for each stream.

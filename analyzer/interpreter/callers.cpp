@@ -129,6 +129,12 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
   }
   bool VisitBinaryOperator(clang::BinaryOperator* compared) {
     if (torch_) known.tensor_sizes.note(*compared, context_);
+    if (compared->isEqualityOp() && !compared->isValueDependent())
+      for (const auto& [one, other] :
+           {std::pair(compared->getLHS(), compared->getRHS()), std::pair(compared->getRHS(), compared->getLHS())})
+        if (const auto* field = llvm::dyn_cast<clang::MemberExpr>(one->IgnoreParenImpCasts());
+            field != nullptr && llvm::isa<clang::CXXNullPtrLiteralExpr, clang::GNUNullExpr>(other->IgnoreParenImpCasts()))
+          known.missing.insert(field->getMemberDecl()->getNameAsString());
     return true;
   }
   bool VisitMemberExpr(clang::MemberExpr* expression) {
@@ -246,7 +252,7 @@ class Candidates : public clang::RecursiveASTVisitor<Candidates> {
 };
 
 /// Larger, and then Few, are for where the way before does not suit.
-constexpr std::array<Way, 14> kWays = {{
+constexpr std::array<Way, 16> kWays = {{
     {.own = Way::Size::Same},
     {.own = Way::Size::Larger},
     {.own = Way::Size::Few},
@@ -259,6 +265,8 @@ constexpr std::array<Way, 14> kWays = {{
     {.own = Way::Size::Larger, .users = Caller::Users::Streams},
     {.users = Caller::Users::Objects},
     {.alike = false, .own = Way::Size::Smaller, .users = Caller::Users::Objects},
+    {.users = Caller::Users::Others},
+    {.alike = false, .users = Caller::Users::Others},
     {.declines = true},
     {.empty = true},
 }};

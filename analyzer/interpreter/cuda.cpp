@@ -79,6 +79,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
     return position >= 0 ? Word{arguments.word32(static_cast<std::size_t>(position))} : Word{0};
   };
   const ordering::Call call = now(machine, model.name);
+  if (effect.exports_event || effect.imported) empty_waits_.exported();
   const ordering::ContextId context = context_of(device_);
   const Word handle = argument(effect.stream);
   const ordering::Form form =
@@ -182,6 +183,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       }
       if (bytes > Memory::kMostSize) return Outcome::Stop;
       keep_pointers(machine, dst, src, bytes);
+      if (!Memory::is_device(src)) staged_.copied(call.site, {src, src + bytes}, dst, capturing_.contains(handle));
       enqueue(handle, call, [this, dst, src, bytes, form](ordering::Call here, ordering::StreamId stream) {
         model_.copy(here, stream, linear(dst, bytes), linear(src, bytes), form);
         finish();
@@ -361,6 +363,8 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       for (const auto& [captured, action] : graphs_[graph]) {
         const std::string& what = name(captured);
         action(now(machine, what.empty() ? model.name : what + " of a graph"), in);
+        if (const auto overtaken = staged_.launched(captured, call.site); overtaken && on_overtaken_copy)
+          on_overtaken_copy(*overtaken);
       }
       model_.graph_launch(call, in, graph);
       return Outcome::Done;

@@ -11,8 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/interpreter/empty_waits.h"
 #include "analyzer/interpreter/kernel_handles.h"
 #include "analyzer/interpreter/machine.h"
+#include "analyzer/interpreter/staged_copies.h"
 #include "analyzer/lowering/kernel_effects.h"
 #include "analyzer/lowering/symbols.h"
 #include "analyzer/models/model.h"
@@ -89,6 +91,8 @@ class Cuda {
   [[nodiscard]] std::optional<ordering::SiteId> made(ordering::StreamId stream) const;
   [[nodiscard]] std::optional<ordering::SiteId> made(ordering::EventId event) const;
   std::function<void(const FailingRecord&)> on_failing_record;
+  [[nodiscard]] std::vector<EmptyWait> empty_waits() const;
+  std::function<void(const OvertakenCopy&)> on_overtaken_copy;
   /// Which device is the thread's is not known, until it says so.
   void lose_device(const Machine& machine);
   /// Of those that were made at the same place, counted from 1.
@@ -308,6 +312,8 @@ class Cuda {
   std::vector<ordering::SiteId> waits_;
   std::map<ordering::EventId, std::pair<ordering::StreamId, ordering::SiteId>> records_;  ///< the last of each
   std::vector<EventOrder> orders_;
+  EmptyWaits empty_waits_;
+  StagedCopies staged_;
   std::map<Word, ValueWrite> value_writes_;  ///< the last one, by address
   std::vector<ordering::SiteId> threw_;
   // Of what the program makes, and of what callers give for a device.

@@ -22,6 +22,7 @@
 
 #include "analyzer/interpreter/callers.h"
 #include "analyzer/interpreter/cuda.h"
+#include "analyzer/interpreter/module.h"
 
 namespace streamsan::analyzer::interpreter {
 namespace {
@@ -202,6 +203,7 @@ bool Cuda::sides_are_right(Machine& machine, const Model& model, const Arguments
 
 /// An event of another device is not recorded (documented at cuEventRecord); whether the program looks at the error is not known.
 void Cuda::record(Word handle, ordering::Call call, Word recorded) {
+  empty_waits_.recorded(event(recorded), place(call.site).front());
   enqueue(handle, call, [this, recorded](ordering::Call here, ordering::StreamId stream) {
     // One that fails says just as well what it was meant for.
     if (made_up_) records_.insert_or_assign(event(recorded), std::pair(stream, here.site));
@@ -234,8 +236,21 @@ void Cuda::order(Word waited, ordering::SiteId site, std::optional<ordering::Str
 void Cuda::wait(Word handle, ordering::Call call, Word waited) {
   enqueue(handle, call, [this, waited](ordering::Call here, ordering::StreamId stream) {
     model_.wait_event(here, stream, event(waited));
+    if (made(event(waited))) empty_waits_.waited({.event = event(waited), .stream = stream, .site = here.site});
     order(waited, here.site, stream);
   });
+}
+
+std::vector<EmptyWait> Cuda::empty_waits() const {
+  const auto records = [this](const llvm::Function& function) {
+    const Model* model = spelled(function.getName().str(), function.arg_size());
+    return model != nullptr && model->action == ActionKind::Effect && model->effect.kind == api::EffectKind::EventRecord;
+  };
+  const auto are_alike = [this](ordering::EventId a, ordering::EventId b) {
+    const auto one = made(a), other = made(b);
+    return one && other && place(*one) == place(*other);
+  };
+  return empty_waits_.found(*host_.module(), records, are_alike);
 }
 
 Word Cuda::device(const Machine& machine) {
@@ -261,7 +276,10 @@ void Cuda::work(Machine& machine, const std::string& name, Word stream,
 void Cuda::copy(Machine& machine, const std::string& name, Word stream, const ordering::Footprint& dst,
                 const ordering::Footprint& src) {
   machine.event();
-  enqueue(stream, now(machine, name), [this, dst, src](ordering::Call here, ordering::StreamId in) {
+  const ordering::Call call = now(machine, name);
+  if (!Memory::is_device(src.base))
+    staged_.copied(call.site, {src.base, src.base + src.width}, dst.base, capturing_.contains(stream));
+  enqueue(stream, call, [this, dst, src](ordering::Call here, ordering::StreamId in) {
     model_.copy(here, in, dst, src, ordering::Form::Asynchronous);
     finish();
   });

@@ -70,6 +70,7 @@ void Cuda::end_host_function(Machine& machine) {
 void Cuda::flush() {
   if (touched_.begin == touched_.end) return;
   const ordering::Range range = std::exchange(touched_, {});
+  if (last_touch_.write) staged_.written(range, touch_call_.site);
   model_.host_access(touch_call_, range, last_touch_.write ? ordering::AccessMode::Write : ordering::AccessMode::Read);
 }
 

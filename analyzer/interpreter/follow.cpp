@@ -62,7 +62,10 @@ std::string way_of(const Caller& caller) {
            " that share another one were made, and their public methods were called in turns" + shows;
   return "an object of " + name +
          " was made, and its public methods were called, each several times, in the order in " + "which they stand" +
-         (caller.users == Caller::Users::Streams ? ", each time with another stream as it serves several" : "") + shows;
+         (caller.users == Caller::Users::Streams  ? ", each time with another stream as it serves several"
+          : caller.users == Caller::Users::Others ? ", each time after those of the objects that it was given"
+                                                  : "") +
+         shows;
 }
 
 /// Follows one caller, and again with more of its memory in the host's, until it is right about that.

@@ -29,6 +29,7 @@ Follower::Follower(Symbols& symbols, const HostModule& host, const FollowOptions
       followed_(followed),
       cuda_(symbols, host, *this, options.per_thread_default_stream),
       torch_(symbols, host, cuda_) {
+  cuda_.on_overtaken_copy = [this](const OvertakenCopy& copy) { overtaken_copy(copy); };
   cuda_.on_failing_record = [this](const FailingRecord& record) { failing_record(record); };
 }
 
@@ -178,8 +179,8 @@ std::string Follower::made_for(const Where& where) const {
   return rest.take_back(length).str();
 }
 
-/// "d_in" of `cudaMalloc((void**)&d_in, n)`.
-std::string Follower::first_argument(const Where& where) const {
+/// "d_in" of `cudaMalloc((void**)&d_in, n)`; of a call of CUDA alone. `which`: counted from 0.
+std::string Follower::argument(const Where& where, std::size_t which) const {
   if (where.site.begin == 0) return {};
   const auto place = clang::SourceLocation::getFromRawEncoding(where.site.begin);
   bool invalid = false;
@@ -207,8 +208,10 @@ std::string Follower::first_argument(const Where& where) const {
     if (c == '(' || c == '[' || c == '<') ++depth;
     const bool arrow = c == '>' && result.ends_with('-');
     if (!arrow && (c == ')' || c == ']' || c == '>') && --depth < 0) break;
-    if (c == ',' && depth == 0) break;
-    result += c;
+    const bool ends = c == ',' && depth == 0;
+    if (ends && which == 0) break;
+    if (ends) --which;
+    result = ends ? std::string() : result + c;
   }
   if (const std::size_t cast = result.find("_cast<"); cast != std::string::npos && result.ends_with(')')) {
     const std::size_t inside = result.find(">(", cast);
@@ -241,7 +244,7 @@ Thing Follower::stream(ordering::StreamId stream) const {
   if (const auto made = cuda_.made(stream)) {
     thing.origin = where(*made);
     const bool of_pool = cuda_.name(*made) == Torch::kPoolStream;
-    thing.name = of_pool ? made_for(*thing.origin) : first_argument(*thing.origin);
+    thing.name = of_pool ? made_for(*thing.origin) : argument(*thing.origin);
     if (of_pool && thing.name.empty()) thing.name = "a stream of the pool";
     thing.origin->site.text = cuda_.name(*made);
   }
@@ -316,7 +319,7 @@ void Follower::hazard(const ordering::Hazard& reported) {
   made.buffer.memory_kind = found.allocation.kind;
   if (Where allocation = where(found.allocation.site); allocation.site.line != 0) {
     const std::string& by = cuda_.name(found.allocation.site);
-    made.buffer.name = by.starts_with("at::") ? made_for(allocation) : first_argument(allocation);
+    made.buffer.name = by.starts_with("at::") ? made_for(allocation) : argument(allocation);
     allocation.site.text = cuda_.name(found.allocation.site);
     made.buffer.origin = std::move(allocation);
     made.buffer.allocated = true;
@@ -329,7 +332,7 @@ void Follower::hazard(const ordering::Hazard& reported) {
     made.edge = where(found.explanation.wait_site);
   if (const auto event = cuda_.made(found.explanation.event)) {
     made.event.origin = where(*event);
-    made.event.name = first_argument(*made.event.origin);
+    made.event.name = argument(*made.event.origin);
     made.event.origin->site.text = cuda_.name(*event);
   }
   switch (found.kind) {
@@ -391,12 +394,45 @@ void Follower::failing_record(const FailingRecord& record) {
   const auto event = cuda_.made(record.event);
   if (!event || made.later.where.site.line == 0) return;
   made.event.origin = where(*event);
-  made.event.name = first_argument(*made.event.origin);
+  made.event.name = argument(*made.event.origin);
   made.detail = "the event is created on device " + std::to_string(record.event_device) + ", the stream on device " +
                 std::to_string(record.stream_device);
   if (const auto created = cuda_.made(record.stream))
     made.evidence.push_back({"the stream is created here", where(*created)});
   add(std::move(made), {.earlier = record.site, .later = record.site});
+}
+
+void Follower::empty_wait(const EmptyWait& wait) {
+  Hazard made;
+  made.check = Check::EventWaitWithoutRecord;
+  made.which = CheckCase::Nowhere;
+  made.level = Level::Likely;
+  made.cause = Cause::NeverRecorded;
+  made.later.where = where(wait.site);
+  made.later.what = cuda_.name(wait.site);
+  made.later.stream = stream(wait.stream);
+  const auto event = cuda_.made(wait.event);
+  if (!event || made.later.where.site.line == 0) return;
+  made.event.origin = where(*event);
+  made.event.name = argument(*made.event.origin);
+  add(std::move(made), {.earlier = wait.site, .later = wait.site});
+}
+
+void Follower::overtaken_copy(const OvertakenCopy& copy) {
+  Hazard made;
+  made.check = Check::PrematureFree;
+  made.which = CheckCase::Captured;
+  made.level = Level::Likely;
+  made.earlier.emplace();
+  made.earlier->where = where(copy.copy);
+  made.earlier->what = cuda_.name(copy.copy);
+  made.later.where = where(copy.written);
+  if (made.later.where.site.line == 0 || made.earlier->where.site.line == 0) return;
+  made.buffer.name = argument(made.earlier->where, 1);
+  if (made.buffer.name.empty()) made.buffer.name = "a block of the host's";
+  made.evidence.push_back({"what is written here is for this copy", where(copy.used_by)});
+  made.evidence.push_back({"the graph is launched here, and copies the same bytes", where(copy.launched)});
+  add(std::move(made), {.earlier = copy.copy, .later = copy.written});
 }
 
 /// Unless these lines have it already.

@@ -44,7 +44,9 @@ class Follower : public World, public ordering::HazardSink {
   /// Tells what the host has touched last; and, unless it stopped before its end, what is in use then.
   void end(Machine& machine) {
     cuda_.flush();
-    if (machine.stopped().empty()) cuda_.hand_out_again(machine);
+    if (!machine.stopped().empty()) return;
+    cuda_.hand_out_again(machine);
+    for (const EmptyWait& wait : cuda_.empty_waits()) empty_wait(wait);
   }
   /// When the calls of CUDA were made, and which were in conflict.
   [[nodiscard]] Followed::Run run() const;
@@ -71,7 +73,7 @@ class Follower : public World, public ordering::HazardSink {
   Where where(ordering::SiteId site) const;
   analyzer::Action action(const ordering::Access& access) const;
   Thing stream(ordering::StreamId stream) const;
-  std::string first_argument(const Where& where) const;
+  std::string argument(const Where& where, std::size_t which = 0) const;
   std::string made_for(const Where& where) const;
 
   const clang::SourceManager& sources_;
@@ -84,6 +86,8 @@ class Follower : public World, public ordering::HazardSink {
   Library library_;
   const Machine* machine_ = nullptr;
   void failing_record(const FailingRecord& record);
+  void empty_wait(const EmptyWait& wait);
+  void overtaken_copy(const OvertakenCopy& copy);
   void add(Hazard made, const Sides& sides);
 
   std::vector<Sides> sides_;

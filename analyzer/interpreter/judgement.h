@@ -33,7 +33,7 @@ class Judgement {
         function_(function),
         cuda_(cuda),
         gives_objects_(gives_objects(symbols)),
-        closed_((is_among(options.closed) || caller.users == Caller::Users::Objects) && !gives_objects_),
+        closed_((is_among(options.closed) || caller.users == Caller::Users::Objects || caller.keeps_waits) && !gives_objects_),
         exposing_(is_among(options.exposing)),
         several_(caller.users == Caller::Users::Streams),
         by_mutex_(caller.record != nullptr && !keeps_for_each_stream(symbols, *caller.record)) {}
@@ -93,7 +93,8 @@ class Judgement {
       return !cuda_.given_as(hazard.allocation.range.begin) &&
              (!by_mutex_ || (locked(hazard.earlier) && locked(hazard.later)));
     if (several) return false;
-    if (closed_ && is_own(hazard.earlier) && is_own(hazard.later)) return true;
+    // Whoever's stream comes later: nobody has anything to let it wait for.
+    if (closed_ && is_own(hazard.earlier) && (is_own(hazard.later) || caller_.keeps_waits)) return true;
     const bool guards = this->guards(hazard, *earlier, *later);
     guards_ |= guards;
     return guards;
@@ -190,10 +191,10 @@ class Judgement {
   [[nodiscard]] bool gives_objects(Symbols& symbols) const {
     return caller_.record != nullptr &&
            std::ranges::any_of(caller_.record->methods(), [&](const clang::CXXMethodDecl* method) {
-             clang::QualType type = method->getReturnType().getNonReferenceType();
-             if (symbols.kind(type) == ir::TypeKind::Stream) return false;  // exposing_
-             while (type->isPointerType()) type = type->getPointeeType();
-             return method->getAccess() == clang::AS_public && type->isRecordType() && !method->isOverloadedOperator();
+             const clang::QualType type = method->getReturnType();
+             if (symbols.kind(type.getNonReferenceType()) == ir::TypeKind::Stream) return false;  // exposing_
+             return method->getAccess() == clang::AS_public && !method->isOverloadedOperator() &&
+                    may_wait(symbols, type);
            });
   }
   [[nodiscard]] bool is_among(const std::set<std::string>& constructors) const {

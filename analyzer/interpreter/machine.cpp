@@ -311,8 +311,8 @@ bool Machine::writes(Word address, std::size_t size, bool meant) {
   return true;
 }
 
-void Machine::copy(Word to, Word from, Word size) {
-  const Word changed = std::min<Word>(size, Memory::kMostAtOnce);
+void Machine::copy(Word to, Word from, Word size, Word most) {
+  const Word changed = std::min({size, Word{Memory::kMostAtOnce}, most});
   work(changed);
   if (size != 0 && reads(from, size) && writes(to, size))
     std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), changed);

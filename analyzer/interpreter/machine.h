@@ -163,8 +163,8 @@ class Machine {
   bool writes(Word address, std::size_t size, bool meant = false);
   /// The world hears of the range, too; of all between the first such range and the last.
   void watch(Word address, std::size_t size);
-  /// Bytes that the program moves, or fills, in one go: no more of them than Memory::kMostAtOnce change.
-  void copy(Word to, Word from, Word size);
+  /// Bytes that the program moves, or fills, in one go: no more of them than Memory::kMostAtOnce, and `most`, change.
+  void copy(Word to, Word from, Word size, Word most = ~Word{0});
   void fill(Word to, int value, Word size);
   [[nodiscard]] bool reads_text(Word address, std::string& text);
 

@@ -321,7 +321,7 @@ Word Torch::describe(Machine& machine, Tensor& tensor) {
 }
 
 Outcome Torch::give_tensor(Machine& machine, const Known& known, const Arguments& arguments, Byte*) {
-  constexpr std::int64_t kEach = 64;
+  constexpr std::int64_t kEach = 64, kLarge = 4096, kChannels = 3;
   constexpr Word kAsTensor = ~Word{0};
   static_cast<void>(cuda_.device(machine));
   Tensor tensor;
@@ -330,7 +330,8 @@ Outcome Torch::give_tensor(Machine& machine, const Known& known, const Arguments
     tensor.guess = TensorSizes::number(arguments.word(1));
     const TensorGuess& guess = (*guesses_)[*tensor.guess];
     tensor.type = guess.type;
-    Sizes sizes(guess.dimensions, kEach);
+    Sizes sizes(guess.dimensions, guess.large ? kLarge : kEach);
+    if (guess.large && guess.dimensions > 2) sizes.front() = kChannels;  // of an image
     const auto [first, second, last] = TensorSizes::unpacked(arguments.word(1));
     const auto want = [&](std::size_t dimension, std::uint64_t size) {
       if (size != 0 && dimension < sizes.size()) sizes[dimension] = static_cast<std::int64_t>(size);

@@ -24,6 +24,8 @@ struct TensorGuess {
   bool on_host = false;
   bool was_elsewhere = false;  ///< the other place has been tried
   bool supposed = false;       ///< that it is on the host: it was not insisted on
+  bool measured = false;       ///< the program has asked how large it is
+  bool large = false;          ///< of what it is worked on in parts, there are some
   std::set<std::size_t> tried_dimensions;
   std::set<int> tried_types;
 };
@@ -59,7 +61,11 @@ class Torch {
     bool on_device = false;
     signed char device = -1;
     Word lists = 0;             ///< its sizes, and behind these its strides, in the program's memory
-    std::optional<Word> guess;  ///< the number of that
+    std::optional<Word> guess;      ///< the number of that
+    std::optional<Word> placed_as;  ///< it was made from one that was guessed, and lies where that does
+
+    /// The guess that says whether it is the host's.
+    [[nodiscard]] std::optional<Word> where() const { return guess ? guess : placed_as; }
   };
   /// As a function is known.
   struct Known {
@@ -105,6 +111,7 @@ class Torch {
   Outcome raw_return(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome raw_use(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome check_failed(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  Outcome none_listed(Machine& machine, const Call& call);
   Outcome text(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome nothing(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
 

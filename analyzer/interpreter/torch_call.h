@@ -24,6 +24,7 @@ struct Torch::Call {
   std::vector<std::vector<Byte>> values;     ///< of each argument
   std::vector<Tensor*> tensors;              ///< nullptr: it is none, or nothing
   std::vector<std::vector<Tensor*>> listed;  ///< in an argument that is a list
+  bool lists_none = false;                   ///< one that is a list has nothing in it
 
   [[nodiscard]] Word word(std::size_t argument, std::size_t offset = 0) const {
     Word value = 0;

@@ -48,12 +48,15 @@ Torch::Tensor Torch::make(Machine& machine, const std::string& name, Shape shape
   return result;
 }
 
+/// Bytes of a tensor whose values a program may look at.
+constexpr Word kMostThatMatter = 4096;
+
 void Torch::move(Machine& machine, const std::string& name, const Tensor& to, const Tensor& from, bool waits) {
   cuda_.keep_lent(to.data);
   if (!to.on_device && !from.on_device) {
     const auto bytes = static_cast<Word>(from.shape.count() * size_of_type(from.type));
     const Word size = std::min<Word>(bytes, static_cast<Word>(to.shape.count() * size_of_type(to.type)));
-    if (to.shape.is_contiguous() && from.shape.is_contiguous()) machine.copy(begin(to), begin(from), size);
+    if (to.shape.is_contiguous() && from.shape.is_contiguous()) machine.copy(begin(to), begin(from), size, kMostThatMatter);
     return;
   }
   const Word stream = current_stream(machine, from.on_device ? from.device : to.device);
@@ -299,6 +302,7 @@ Outcome Torch::operate(Machine& machine, const Known& known, const Arguments& ar
         // An ITensorListRef has a tag behind the list: 0, that it is one.
         if (bytes.size() > 16 && (word(16) & 0xffffffff) != 0) break;
         const Word from = word(0), count = std::min(word(8), kMost);
+        call.lists_none |= count == 0;
         if (!machine.memory().contains(from, count * sizeof(Word))) break;
         for (Word each = 0; each < count; ++each)
           if (Tensor* const known_one = tensor(machine, from + each * sizeof(Word))) several.push_back(known_one);
@@ -317,7 +321,7 @@ Outcome Torch::operate(Machine& machine, const Known& known, const Arguments& ar
     return Outcome::Done;
   }
   if (name == "is_pinned" && call.tensors[0] != nullptr) {
-    if (call.tensors[0]->guess) {
+    if (call.tensors[0]->where()) {
       asked_ = Asked::Where;
       asked_of_ = call.word(0);
     }
@@ -325,6 +329,7 @@ Outcome Torch::operate(Machine& machine, const Known& known, const Arguments& ar
     return Outcome::Done;
   }
   if (name == "copy_") return copy_over(machine, call);
+  if (call.lists_none && (name == "cat" || name == "stack")) return none_listed(machine, call);
   if (name == "set_data" || name == "set_" || name == "resize_") return replace(machine, call);
   if (name == "to" || name == "_to_copy" || name == "pin_memory" || name == "_pin_memory")
     return convert(machine, call);
@@ -338,6 +343,7 @@ Outcome Torch::operate(Machine& machine, const Known& known, const Arguments& ar
       const Tensor& of = *call.tensors[*shared];
       const auto with = [&](Shape shape) {
         Tensor part = of;
+        part.placed_as = of.where();
         if (shape.sizes != of.shape.sizes) part.guess.reset();
         part.shape = std::move(shape);
         if (const auto other = call.integer("dtype"); other && name == "view") part.type = static_cast<int>(*other);
@@ -364,15 +370,20 @@ Outcome Torch::operate(Machine& machine, const Known& known, const Arguments& ar
     bool on_device = false, any = false;
     signed char device = here;
     int type = 6;
+    std::optional<Word> as;
     call.for_tensors([&](const Tensor& tensor, const Schema::Argument&) {
       if (!any || (tensor.on_device && !on_device)) {
         type = tensor.type;
         on_device = tensor.on_device;
         if (on_device) device = tensor.device;
+        as = tensor.where();
       }
       any = true;
     });
-    if (const auto said = call.place(here)) std::tie(on_device, device) = *said;
+    if (const auto said = call.place(here)) {
+      std::tie(on_device, device) = *said;
+      as.reset();
+    }
     if (!any && (name == "arange" || name == "randperm" || name == "randint")) type = 4;
     if (name.starts_with("arg") || name == "nonzero" || name == "bincount" || name == "searchsorted") type = 4;
     for (const char* compares : {"eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not",
@@ -384,6 +395,7 @@ Outcome Torch::operate(Machine& machine, const Known& known, const Arguments& ar
       fresh.push_back(make(machine, call.name, shape,
                            i == 1 && (name == "topk" || name == "sort" || name == "max" || name == "min") ? 4 : type,
                            on_device, device, call.flag("pin_memory")));
+    for (Tensor& each : fresh) each.placed_as = as;
   } else if (returns_tensors) {
     call.for_tensors([&](const Tensor& tensor, const Schema::Argument&) {
       if (fresh.size() < 256)

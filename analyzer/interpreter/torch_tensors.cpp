@@ -4,8 +4,10 @@
 // made up the question is kept: if a condition fails next, the answer is what was wrong with it.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "analyzer/interpreter/torch.h"
+#include "analyzer/interpreter/torch_call.h"
 #include "analyzer/interpreter/values.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
@@ -92,6 +94,7 @@ Outcome Torch::size(Machine& machine, const Known& known, const Arguments& argum
   auto which = static_cast<std::int64_t>(arguments.word(1));
   if (which < 0) which += count;
   if (which < 0 || which >= count) return check_failed(machine, known, arguments, result);
+  if (guesses_ != nullptr && of->guess) (*guesses_)[*of->guess].measured = true;
   answer_number(machine, *known.function, result, static_cast<Word>(of->shape.sizes[static_cast<std::size_t>(which)]));
   return Outcome::Done;
 }
@@ -195,11 +198,12 @@ Outcome Torch::set_data(Machine& machine, const Known& known, const Arguments& a
 
 Outcome Torch::check_failed(Machine& machine, const Known&, const Arguments&, Byte*) {
   const auto of = tensors_.find(asked_of_);
-  if (guesses_ != nullptr && of != tensors_.end() && of->second.guess) {
+  const bool known = guesses_ != nullptr && of != tensors_.end();
+  if (known && asked_ == Asked::Where && of->second.where()) {
+    place_elsewhere((*guesses_)[*of->second.where()]);
+  } else if (known && of->second.guess) {
     TensorGuess& guess = (*guesses_)[*of->second.guess];
-    if (asked_ == Asked::Where) {
-      place_elsewhere(guess);
-    } else if (asked_ == Asked::Dimensions) {
+    if (asked_ == Asked::Dimensions) {
       guess.tried_dimensions.insert(guess.dimensions);
       for (const std::size_t next : {2U, 3U, 1U, 4U, 5U, 0U}) {
         if (!guess.tried_dimensions.insert(next).second) continue;
@@ -227,6 +231,16 @@ Outcome Torch::check_failed(Machine& machine, const Known&, const Arguments&, By
   return Outcome::Done;
 }
 
+/// An operator refuses a list without tensors: what was given was smaller than one part of it should be.
+Outcome Torch::none_listed(Machine& machine, const Call& call) {
+  asked_ = Asked::Nothing;
+  asked_of_ = 0;
+  if (guesses_ != nullptr)
+    for (auto& [number, guess] : *guesses_)
+      if (guess.measured && !std::exchange(guess.large, true)) better_ = true;
+  return check_failed(machine, call.known, call.arguments, call.result);
+}
+
 void Torch::blame(Word address) {
   for (const auto& [implementation, tensor] : tensors_) {
     if (tensor.guess == std::nullopt || address - tensor.data >= tensor.bytes || guesses_ == nullptr) continue;
@@ -245,8 +259,8 @@ void Torch::place_elsewhere(TensorGuess& guess) {
 }
 
 bool Torch::suppose_on_host(Machine& machine, const Tensor& tensor) {
-  if (guesses_ == nullptr || tensor.guess == std::nullopt) return false;
-  TensorGuess& guess = (*guesses_)[*tensor.guess];
+  if (guesses_ == nullptr || !tensor.where()) return false;
+  TensorGuess& guess = (*guesses_)[*tensor.where()];
   if (guess.was_elsewhere) return false;
   place_elsewhere(guess);
   guess.supposed = true;
