@@ -88,7 +88,7 @@ void Checks::collect(const Past& past, Shadow::Later later, bool also_inferred, 
                                 : past.reused_by ? HazardKind::ReuseWhileInUse
                                                  : kind_of_hazard(earlier, access);
         // A block of a pool of pageable memory.
-        const bool staged = past.allocation.kind == MemoryKind::Pageable && earlier.source == AccessSource::Copy;
+        const bool staged = is_staged(earlier, past.allocation.kind);
         const bool assumed = actor.clock.assumed.covers(lane, epoch) || passed_on == PassedOn::ByAssumption;
         Order order = assumed ? Order::Latent : Order::Unordered;
         if (progress_.variants) {

@@ -56,6 +56,7 @@ void Checks::check_loans(const Access& access, const Actor& actor) {
     const Access& copy = loan.copy.access;
     if (actor.clock.documented.covers(lane, epoch)) return;
     const bool certainly = !copy.conditional;
+    const bool staged = is_staged(copy, MemoryKind::Pageable);
     const bool perhaps_signalled = certainly && progress_.signalled.covers(lane, epoch);
     const PassedOn passed_on = progress_.passed_on(copy, access, lane, epoch, actor.clock);
     const bool perhaps_passed_on = certainly && passed_on == PassedOn::Perhaps;
@@ -64,9 +65,11 @@ void Checks::check_loans(const Access& access, const Actor& actor) {
     if (progress_.variants) {
       const AllocationInfo borrowed{.range = copy.range, .kind = MemoryKind::Pageable};
       Pair pair{HazardKind::FreeWhileInUse, certainty, copy, access, common, borrowed, {}, {}};
-      if (progress_.tell_pair(lane, epoch, pair, true, actor.clock) == PairOrder::Ordered) return;
+      if (progress_.tell_pair(lane, epoch, pair, staged, actor.clock) == PairOrder::Ordered) return;
     }
-    Conflict* place = place_of(lane, Order::Latent, certainty, copy.op);
+    const bool latent = staged || actor.clock.assumed.covers(lane, epoch) || passed_on == PassedOn::ByAssumption;
+    const Order order = latent ? Order::Latent : Order::Unordered;
+    Conflict* place = place_of(lane, order, certainty, copy.op);
     if (!place) return;
     *place = {.lane = lane,
               .epoch = epoch,
@@ -76,10 +79,10 @@ void Checks::check_loans(const Access& access, const Actor& actor) {
               .certainty = certainty,
               .perhaps_signalled = perhaps_signalled,
               .perhaps_passed_on = perhaps_passed_on,
-              .order = Order::Latent,
+              .order = order,
               .kind = HazardKind::FreeWhileInUse,
               .allocation = {.range = copy.range, .kind = MemoryKind::Pageable},
-              .leaned_on = staged_by(copy)};
+              .leaned_on = staged ? std::optional(staged_by(copy)) : std::nullopt};
   });
   report(actor);
 }

@@ -39,5 +39,11 @@ inline constexpr CopyRule kSyncMemory{Rule::CPY_08, HostEffect::Complete, Rule::
 
 CopyRule copy_rule(MemoryKind dst, MemoryKind src, Form form);
 CopyRule fill_rule(MemoryKind dst, Form form);
+/// Of one copy of a batch.
+CopyRule batch_rule(MemoryKind dst, MemoryKind src);
+/// Does today's driver use the pageable side of a copy of a batch after the call has returned (R-CPY-33, R-CPY-34)?
+constexpr bool is_used_in_place(AccessMode side, SourceOrder order) {
+  return side == AccessMode::Write || order == SourceOrder::Any;
+}
 
 }  // namespace streamsan::ordering

@@ -5,7 +5,7 @@
 // Pageable memory has no allocation and no shadow. The model can only check whether it was freed too early. So for each
 // asynchronous copy from or to it the bytes are kept with the copy's place in time, and compared when the host frees
 // memory. No document promises that the copy is done with them before it is complete. Today's driver is done when the
-// call returns, so every such finding is latent (R-CPY-13, R-CPY-14).
+// call returns, so such a finding is latent (R-CPY-13, R-CPY-14), but for copies of a batch that are not (copies.cpp).
 //
 // A copy costs one slot of a ring; only a free looks through it. Bounded: the last kMostLoans copies; an older one is
 // forgotten (a free may be missed, none is invented).
@@ -24,6 +24,11 @@ namespace streamsan::ordering {
 
 /// The rule by which today's driver is done with the pageable side of an asynchronous copy when the call returns.
 inline Rule staged_by(const Access& copy) { return writes(copy) ? Rule::CPY_14 : Rule::CPY_13; }
+
+/// Is it done with pageable memory when the call returns, as today's driver does it?
+inline bool is_staged(const Access& copy, MemoryKind kind) {
+  return kind == MemoryKind::Pageable && copy.source == AccessSource::Copy && !copy.in_place;
+}
 
 struct Loan {
   Footprint bytes;

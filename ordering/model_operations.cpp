@@ -5,6 +5,7 @@
 #include <iterator>
 #include <numeric>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "ordering/model_impl.h"
@@ -251,7 +252,7 @@ OpId Model::batch(Call call, StreamId stream, std::span<const BatchPart> parts, 
     const MemoryKind to = impl_->lives.kind_at(part.dst.base);
     const MemoryKind from = impl_->lives.kind_at(part.src.base);
     const bool copies = source == AccessSource::Copy;
-    const CopyRule rule = copies ? copy_rule(to, from, Form::Asynchronous) : fill_rule(to, Form::Asynchronous);
+    const CopyRule rule = copies ? batch_rule(to, from) : fill_rule(to, Form::Asynchronous);
     const auto longer = [](const CopyRule& a, const CopyRule& b) {
       return std::pair(a.documented, a.assumed) > std::pair(b.documented, b.assumed);
     };
@@ -260,10 +261,14 @@ OpId Model::batch(Call call, StreamId stream, std::span<const BatchPart> parts, 
     if (reads_later) (part.order == SourceOrder::Any ? out_of_order : in_order).push_back({part.src, AccessMode::Read});
     in_order.push_back({part.dst, AccessMode::Write});
     const bool borrows = copies && rule.documented == HostEffect::None;
-    if (borrows && reads_later && from == MemoryKind::Pageable) impl_->lend(part.src, access, actor);
-    access.mode = AccessMode::Write;
-    if (borrows && to == MemoryKind::Pageable) impl_->lend(part.dst, access, actor);
-    access.mode = AccessMode::Read;
+    for (const auto& [side, mode, kind] :
+         {std::tuple(part.src, AccessMode::Read, from), std::tuple(part.dst, AccessMode::Write, to)}) {
+      if (!borrows || kind != MemoryKind::Pageable || (mode == AccessMode::Read && !reads_later)) continue;
+      Access lent = access;
+      lent.mode = mode;
+      lent.in_place = is_used_in_place(mode, part.order);
+      impl_->lend(side, lent, actor);
+    }
     if (!impl_->progress.variants) continue;
     if (reads_later)
       mark_access(impl_->progress, impl_->lives, {*lane, op, call.site}, hull(part.src), AccessMode::Read);

@@ -141,10 +141,46 @@ TEST_F(Batch, R_CPY_54_InStreamOrder) {
   EXPECT_TRUE(silent());
 }
 
-TEST_F(Batch, R_CPY_14_APageableDestinationAsOfOneCopy) {
+TEST_F(Batch, R_CPY_34_APageableDestinationIsNotWaitedFor) {
   batch(s, {part(a, b), {pageable(), bytes(b), SourceOrder::Stream}});
   read(t, a);
-  EXPECT_TRUE(one_latent(HazardKind::ReadAfterWrite, Rule::CPY_14));
+  EXPECT_TRUE(one(HazardKind::ReadAfterWrite));
+}
+
+TEST_F(Batch, R_CPY_34_APageableDestinationFreedTooEarly) {
+  const Footprint to = pageable();
+  batch(s, {{to, bytes(b), SourceOrder::Stream}});
+  model.host_free(call(), {to.base, to.base + to.width});
+  EXPECT_TRUE(one(HazardKind::FreeWhileInUse));
+}
+
+TEST_F(Batch, R_CPY_34_APageableDestinationFreedInTime) {
+  const Footprint to = pageable();
+  batch(s, {{to, bytes(b), SourceOrder::Stream}});
+  sync_stream(s);
+  model.host_free(call(), {to.base, to.base + to.width});
+  EXPECT_TRUE(silent());
+}
+
+TEST_F(Batch, R_CPY_33_APageableSourceFreedTooEarly) {
+  const Footprint from = pageable();
+  batch(s, {{bytes(a), from, SourceOrder::Any}});
+  model.host_free(call(), {from.base, from.base + from.width});
+  EXPECT_TRUE(one(HazardKind::FreeWhileInUse));
+}
+
+TEST_F(Batch, R_CPY_13_APageableSourceInStreamOrder) {
+  const Footprint from = pageable();
+  batch(s, {{bytes(a), from, SourceOrder::Stream}});
+  model.host_free(call(), {from.base, from.base + from.width});
+  EXPECT_TRUE(one_latent(HazardKind::FreeWhileInUse, Rule::CPY_13));
+}
+
+TEST_F(Batch, R_CPY_32_APageableSourceThatIsReadDuringTheCall) {
+  const Footprint from = pageable();
+  batch(s, {{bytes(a), from, SourceOrder::DuringCall}});
+  model.host_free(call(), {from.base, from.base + from.width});
+  EXPECT_TRUE(silent());
 }
 
 class SeparateBatch : public SeparateThreads {};

@@ -290,7 +290,8 @@ void ReferenceModel::host_free(Call call, Range range) {
       const PassedOn known = passed_on(loan.node, loan.op, {.source = AccessSource::Free}, assumed[loan.node]);
       const bool perhaps = !loan.conditional && known == PassedOn::Perhaps;
       const bool in_doubt = loan.conditional || perhaps_signalled || perhaps;
-      pairs_.push_back({loan.op, op, AllocationId{}, HazardKind::FreeWhileInUse, Order::Latent,
+      const bool latent = !loan.in_place || assumed[loan.node] || known == PassedOn::ByAssumption;
+      pairs_.push_back({loan.op, op, AllocationId{}, HazardKind::FreeWhileInUse, latent ? Order::Latent : Order::Unordered,
                         in_doubt ? Certainty::Possible : Certainty::Certain, perhaps_signalled, perhaps, true});
     }
     return borrowed;

@@ -189,6 +189,7 @@ class ReferenceModel {
     OpId op{};
     Footprint bytes;
     bool conditional = false;  ///< a copy in the body of a conditional node
+    bool in_place = false;     ///< of a batch, and used after the call
   };
   struct CopyEffect {
     bool prior = false;     ///< everything earlier in the stream

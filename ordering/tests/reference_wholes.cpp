@@ -68,7 +68,6 @@ OpId ReferenceModel::batch(Call call, StreamId id, std::span<const BatchPart> pa
   const Node node = new_operation(call, id, true);
   const Node early = host_node(call.thread);  // R-CPY-33
   bool documented = false;
-  bool assumed = false;
   for (const BatchPart& part : moved) {
     if (part.order == SourceOrder::Any) touch(early, node, part.src, reads);
   }
@@ -83,12 +82,12 @@ OpId ReferenceModel::batch(Call call, StreamId id, std::span<const BatchPart> pa
     if (source != AccessSource::Copy) continue;
     const bool between_host_memories = is_host(to) && is_host(from);
     documented = documented || between_host_memories;  // R-CPY-17
-    assumed = assumed || to == MemoryKind::Pageable;   // R-CPY-14
     if (between_host_memories) continue;
-    if (from == MemoryKind::Pageable && part.order != SourceOrder::DuringCall) loans_.push_back({node, op, part.src});
-    if (to == MemoryKind::Pageable) loans_.push_back({node, op, part.dst});
+    if (from == MemoryKind::Pageable && part.order != SourceOrder::DuringCall)
+      loans_.push_back({.node = node, .op = op, .bytes = part.src, .in_place = part.order == SourceOrder::Any});
+    if (to == MemoryKind::Pageable) loans_.push_back({.node = node, .op = op, .bytes = part.dst, .in_place = true});
   }
-  set_copy_effect(call, node, {}, {.complete = documented}, {.complete = assumed});
+  set_copy_effect(call, node, {}, {.complete = documented}, {});
   return op;
 }
 

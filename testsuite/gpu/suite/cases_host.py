@@ -75,6 +75,9 @@ FREES = [
         ("pinned", ("free-host",), gone("R-ALC-05", "copy", "free-host")),
         ("registered", ("unregistered",), gone("R-ALC-05", "copy", "unregister")),
     ]),
+    *variants("batch-pageable", "batch_pageable.cpp", [
+        (way, (way,), error("batch", kind="premature-free", hazard="free-while-in-use")) for way in ("download", "upload")
+    ], flags=("-g", "-lcuda")),
     *variants("frame-gone", "frame_gone.cu", [
         ("upload", ("upload",), gone("R-CPY-13", "upload")),
         ("download", ("download",), gone("R-CPY-14", "download")),
