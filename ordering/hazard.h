@@ -50,7 +50,7 @@ struct Access {
   bool bounded = false;               ///< inferred: from a texture or surface, so that `range` is all that it may reach
   bool parted = false;                ///< bounded: that has layers or levels, of which the kernel may touch one
   bool conditional = false;           ///< of a node in the body of a conditional node, which may never run (R-GRF-27)
-  bool in_place = false;              ///< Copy: pageable memory is used where it lies, also after the call (batch_rule())
+  bool in_place = false;  ///< Copy: pageable memory is used where it lies, also after the call (batch_rule())
   bool on_stream = true;              ///< false: done by the host thread, not in a stream
   Range range;                        ///< exact: the bytes; inferred: from the pointer to the end of what it may reach
   FunctionId function{};              ///< Kernel

@@ -147,7 +147,8 @@ std::optional<std::string> CallerArguments::of_standard(const clang::ClassTempla
     const auto first = variable(of, called, depth + 1);
     const auto second = first && !other.isNull() ? variable(other, called, depth + 1) : std::nullopt;
     if (second)
-      line(spelling + " " + name + "(" + (of->isPointerType() ? or_missing(*first, "first") : *first) + ", " + *second + ");");
+      line(spelling + " " + name + "(" + (of->isPointerType() ? or_missing(*first, "first") : *first) + ", " + *second +
+           ");");
     return or_none(second.has_value(), name);
   }
   if (class_name == "optional" && way_.flags && is_named(of, "Tensor")) {

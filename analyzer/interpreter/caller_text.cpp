@@ -245,8 +245,7 @@ bool may_wait(Symbols& symbols, QualType type, int depth) {
   }
   if (record->getQualifiedNameAsString() == "at::Tensor") return false;
   if (!record->hasDefinition() || !record->isAggregate()) return true;
-  return std::ranges::any_of(record->fields(),
-                             [&](const clang::FieldDecl* field) { return each(field->getType()); });
+  return std::ranges::any_of(record->fields(), [&](const clang::FieldDecl* field) { return each(field->getType()); });
 }
 
 bool is_public_constructor(const clang::CXXConstructorDecl& constructor) {

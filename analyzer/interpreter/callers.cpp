@@ -133,7 +133,8 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
       for (const auto& [one, other] :
            {std::pair(compared->getLHS(), compared->getRHS()), std::pair(compared->getRHS(), compared->getLHS())})
         if (const auto* field = llvm::dyn_cast<clang::MemberExpr>(one->IgnoreParenImpCasts());
-            field != nullptr && llvm::isa<clang::CXXNullPtrLiteralExpr, clang::GNUNullExpr>(other->IgnoreParenImpCasts()))
+            field != nullptr &&
+            llvm::isa<clang::CXXNullPtrLiteralExpr, clang::GNUNullExpr>(other->IgnoreParenImpCasts()))
           known.missing.insert(field->getMemberDecl()->getNameAsString());
     return true;
   }

@@ -244,7 +244,8 @@ void Cuda::wait(Word handle, ordering::Call call, Word waited) {
 std::vector<EmptyWait> Cuda::empty_waits() const {
   const auto records = [this](const llvm::Function& function) {
     const Model* model = spelled(function.getName().str(), function.arg_size());
-    return model != nullptr && model->action == ActionKind::Effect && model->effect.kind == api::EffectKind::EventRecord;
+    return model != nullptr && model->action == ActionKind::Effect &&
+           model->effect.kind == api::EffectKind::EventRecord;
   };
   const auto are_alike = [this](ordering::EventId a, ordering::EventId b) {
     const auto one = made(a), other = made(b);

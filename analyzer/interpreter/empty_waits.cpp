@@ -14,9 +14,8 @@ std::vector<EmptyWait> EmptyWaits::found(
     const std::function<bool(ordering::EventId, ordering::EventId)>& are_alike) const {
   std::vector<EmptyWait> result;
   std::ranges::copy_if(waits_, std::back_inserter(result), [&](const EmptyWait& wait) {
-    return !events_.contains(wait.event) && std::ranges::none_of(events_, [&](ordering::EventId recorded) {
-      return are_alike(recorded, wait.event);
-    });
+    return !events_.contains(wait.event) &&
+           std::ranges::none_of(events_, [&](ordering::EventId recorded) { return are_alike(recorded, wait.event); });
   });
   if (result.empty() || exported_) return {};
   for (const llvm::Function& function : module) {

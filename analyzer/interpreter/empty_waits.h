@@ -46,9 +46,9 @@ class EmptyWaits {
       const std::function<bool(ordering::EventId, ordering::EventId)>& are_alike) const;
 
  private:
-  std::set<ordering::EventId> events_;           ///< that were recorded
-  std::set<const llvm::Instruction*> calls_;     ///< by which
-  std::vector<EmptyWait> waits_;                 ///< for events that had not been recorded by then
+  std::set<ordering::EventId> events_;        ///< that were recorded
+  std::set<const llvm::Instruction*> calls_;  ///< by which
+  std::vector<EmptyWait> waits_;              ///< for events that had not been recorded by then
   bool exported_ = false;
 };
 

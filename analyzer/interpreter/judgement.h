@@ -33,7 +33,8 @@ class Judgement {
         function_(function),
         cuda_(cuda),
         gives_objects_(gives_objects(symbols)),
-        closed_((is_among(options.closed) || caller.users == Caller::Users::Objects || caller.keeps_waits) && !gives_objects_),
+        closed_((is_among(options.closed) || caller.users == Caller::Users::Objects || caller.keeps_waits) &&
+                !gives_objects_),
         exposing_(is_among(options.exposing)),
         several_(caller.users == Caller::Users::Streams),
         by_mutex_(caller.record != nullptr && !keeps_for_each_stream(symbols, *caller.record)) {}

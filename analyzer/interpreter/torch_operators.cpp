@@ -56,7 +56,8 @@ void Torch::move(Machine& machine, const std::string& name, const Tensor& to, co
   if (!to.on_device && !from.on_device) {
     const auto bytes = static_cast<Word>(from.shape.count() * size_of_type(from.type));
     const Word size = std::min<Word>(bytes, static_cast<Word>(to.shape.count() * size_of_type(to.type)));
-    if (to.shape.is_contiguous() && from.shape.is_contiguous()) machine.copy(begin(to), begin(from), size, kMostThatMatter);
+    if (to.shape.is_contiguous() && from.shape.is_contiguous())
+      machine.copy(begin(to), begin(from), size, kMostThatMatter);
     return;
   }
   const Word stream = current_stream(machine, from.on_device ? from.device : to.device);

@@ -158,4 +158,21 @@ void host_side_after(const CallWords& call, const void* callers_stack) {
   }
 }
 
+void host_side_of_part(const CallWords& batch, const trace::BatchPart& part, const void* callers_stack) {
+  if (batch.empty) return;
+  const auto lend_part = [&](std::uint64_t begin, std::uint64_t pitch, std::uint64_t slice, LoanUse use) {
+    const std::uint64_t rows = part.height > 1 ? (part.height - 1) * pitch : 0;
+    const std::uint64_t slices = part.depth > 1 ? (part.depth - 1) * slice : 0;
+    const std::uint64_t bytes = begin == 0 || part.width == 0 ? 0 : part.width + rows + slices;
+    const bool pageable = !may_be_pointer(begin);
+    if (bytes == 0) return;
+    lend(begin, bytes, use, stream_of(batch), pageable,
+         {.position = batch.position, .touches_all = rows == 0 && slices == 0});
+    if (pageable && options().host_frees) note_stack_loan(reinterpret_cast<const void*>(begin), bytes, callers_stack);
+  };
+  lend_part(part.dst, part.dst_pitch, part.dst_slice, LoanUse::Writes);
+  if (static_cast<trace::SourceOrder>(part.order) != trace::SourceOrder::DuringCall)
+    lend_part(part.src, part.src_pitch, part.src_slice, LoanUse::Reads);
+}
+
 }  // namespace streamsan::recorder

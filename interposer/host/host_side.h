@@ -46,5 +46,7 @@ void look_at_devices();
 void host_side_before(const CallWords& call);
 /// The real call has succeeded. `callers_stack`: SS_CALLERS_STACK() of the wrapper.
 void host_side_after(const CallWords& call, const void* callers_stack);
+/// The same for a part of the batch that the call was.
+void host_side_of_part(const CallWords& batch, const trace::BatchPart& part, const void* callers_stack);
 
 }  // namespace streamsan::recorder

@@ -4,6 +4,7 @@
 // (host/host_side.h).
 #pragma once
 
+#include "interposer/batches.h"
 #include "interposer/call.h"
 #include "interposer/host/host_side.h"
 #include "interposer/observers/records.h"
@@ -19,6 +20,10 @@ class HostMemory {
   }
   SS_OBSERVER void after(Call& call) {
     if constexpr (!is_noted(Call::kKind)) host_side_after(*call.words, call.callers_stack);
+    if constexpr (Call::kEffect.batch == api::Batch::Copies) {
+      BatchParts<Call::kRow, typename Call::Arguments> parts(call.arguments);
+      for (std::size_t i = 0; i < parts.count(); ++i) host_side_of_part(*call.words, parts(i), call.callers_stack);
+    }
   }
   SS_OBSERVER void failed(Call&) {}
 };

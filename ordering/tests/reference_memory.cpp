@@ -291,8 +291,9 @@ void ReferenceModel::host_free(Call call, Range range) {
       const bool perhaps = !loan.conditional && known == PassedOn::Perhaps;
       const bool in_doubt = loan.conditional || perhaps_signalled || perhaps;
       const bool latent = !loan.in_place || assumed[loan.node] || known == PassedOn::ByAssumption;
-      pairs_.push_back({loan.op, op, AllocationId{}, HazardKind::FreeWhileInUse, latent ? Order::Latent : Order::Unordered,
-                        in_doubt ? Certainty::Possible : Certainty::Certain, perhaps_signalled, perhaps, true});
+      pairs_.push_back({loan.op, op, AllocationId{}, HazardKind::FreeWhileInUse,
+                        latent ? Order::Latent : Order::Unordered, in_doubt ? Certainty::Possible : Certainty::Certain,
+                        perhaps_signalled, perhaps, true});
     }
     return borrowed;
   });
