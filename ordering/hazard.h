@@ -45,15 +45,15 @@ struct Access {
   bool exact = true;  ///< the bytes are known
   bool learned =
       false;  ///< exact, Kernel: known from an earlier launch with the same arguments, which may have met other data
-  bool atomic_for_host = false;       ///< Atomic: for the host, too (of system scope, or volatile)
-  bool widened = false;               ///< exact, Kernel: an upper bound; it touches some of the bytes, not surely all
-  bool bounded = false;               ///< inferred: from a texture or surface, so that `range` is all that it may reach
-  bool parted = false;                ///< bounded: that has layers or levels, of which the kernel may touch one
-  bool conditional = false;           ///< of a node in the body of a conditional node, which may never run (R-GRF-27)
-  bool in_place = false;  ///< Copy: pageable memory is used where it lies, also after the call (batch_rule())
-  bool on_stream = true;              ///< false: done by the host thread, not in a stream
-  Range range;                        ///< exact: the bytes; inferred: from the pointer to the end of what it may reach
-  FunctionId function{};              ///< Kernel
+  bool atomic_for_host = false;  ///< Atomic: for the host, too (of system scope, or volatile)
+  bool widened = false;          ///< exact, Kernel: an upper bound; it touches some of the bytes, not surely all
+  bool bounded = false;          ///< inferred: from a texture or surface, so that `range` is all that it may reach
+  bool parted = false;           ///< bounded: that has layers or levels, of which the kernel may touch one
+  bool conditional = false;      ///< of a node in the body of a conditional node, which may never run (R-GRF-27)
+  bool in_place = false;         ///< Copy: pageable memory is used where it lies, also after the call (batch_rule())
+  bool on_stream = true;         ///< false: done by the host thread, not in a stream
+  Range range;                   ///< exact: the bytes; inferred: from the pointer to the end of what it may reach
+  FunctionId function{};         ///< Kernel
   std::uint64_t device_threads = 0;   ///< Kernel
   std::uint64_t arguments_hash = 0;   ///< Kernel
   std::uint64_t moment = kNeverSeen;  ///< of the call, see Model::at()

@@ -113,9 +113,9 @@ class CallerArguments {
   bool fixed_ = false;  ///< numbers are small ones
   bool bytes_ = false;  ///< what is made is given a number of bytes
   int variables_ = 0;
-  bool alone_ = false;  ///< a pointer to one object is given: as many as numbers say
+  bool alone_ = false;                           ///< a pointer to one object is given: as many as numbers say
   const clang::ParmVarDecl* counted_ = nullptr;  ///< a pointer to many objects is given, and how many there are
-  bool kept_ = false;   ///< objects live until the end of the caller
+  bool kept_ = false;                            ///< objects live until the end of the caller
   int streams_ = 0;
   int collections_ = 0;  ///< arrays and containers that were made
   int collection_ = 0;   ///< the one whose elements are made

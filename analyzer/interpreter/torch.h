@@ -60,8 +60,8 @@ class Torch {
     int type = 0;  ///< c10::ScalarType
     bool on_device = false;
     signed char device = -1;
-    Word lists = 0;             ///< its sizes, and behind these its strides, in the program's memory
-    std::optional<Word> guess;  ///< the number of that
+    Word lists = 0;                 ///< its sizes, and behind these its strides, in the program's memory
+    std::optional<Word> guess;      ///< the number of that
     std::optional<Word> placed_as;  ///< it was made from one that was guessed, and lies where that does
 
     /// The guess that says whether it is the host's.

@@ -43,6 +43,7 @@
 #include "analyzer/ir/size_queries.h"
 #include "analyzer/ir/text.h"
 #include "analyzer/tidy/fingerprint.h"
+#include "analyzer/tidy/lanes.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/Basic/SourceManager.h"
 #include "llvm/ADT/StringExtras.h"
@@ -118,35 +119,6 @@ bool has_stream_operations(const ir::Function& function) {
           break;
         default:
           return true;
-      }
-    }
-  }
-  return false;
-}
-
-/// Memory that host and GPU both use in place, without a copy between them.
-bool is_for_both(const ir::Op& op) {
-  return op.kind == ir::OpKind::Allocate &&
-         (op.memory == ordering::MemoryKind::Managed || op.memory == ordering::MemoryKind::Pinned);
-}
-
-/// Is there anything that could run beside something else: a stream of the program's, one that waits for another (a static
-/// variable's own beginning is not seen), a copy that is not waited for, or work on memory that the host uses, too?
-bool has_lanes(const ir::Program& program) {
-  for (const auto& [usr, function] : program.functions) {
-    const auto is_one_of_many = [&function](const ir::Place& place) {
-      if (place.type != ir::TypeKind::Stream) return false;
-      const ir::Place* at = &place;
-      for (; at->kind != ir::Place::Kind::Index; at = &function[at->base])
-        if (at->base == ir::kNoPlace) return false;
-      return true;
-    };
-    if (std::ranges::any_of(function.places, is_one_of_many)) return true;
-    for (const ir::Block& block : function.blocks) {
-      for (const ir::Op& op : block.ops) {
-        if (op.kind == ir::OpKind::CreateStream || op.kind == ir::OpKind::Wait || is_for_both(op)) return true;
-        if (op.kind != ir::OpKind::Enqueue) continue;
-        if ((op.work == ir::Work::Copy && op.form == ir::Form::Asynchronous) || op.transfers) return true;
       }
     }
   }
