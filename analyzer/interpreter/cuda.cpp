@@ -148,6 +148,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       finish();
       return Outcome::Done;
     case EffectKind::SyncEvent:
+      empty_waits_.waited_by_host(event(argument(effect.event)), call.site);
       waits_.push_back(call.site);
       order(argument(effect.event), call.site, std::nullopt);
       model_.sync_event(call, event(argument(effect.event)));

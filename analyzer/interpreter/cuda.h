@@ -92,6 +92,7 @@ class Cuda {
   [[nodiscard]] std::optional<ordering::SiteId> made(ordering::EventId event) const;
   std::function<void(const FailingRecord&)> on_failing_record;
   [[nodiscard]] std::vector<EmptyWait> empty_waits() const;
+  [[nodiscard]] const EmptyWaits& waits_for_nothing() const { return empty_waits_; }
   std::function<void(const OvertakenCopy&)> on_overtaken_copy;
   /// Which device is the thread's is not known, until it says so.
   void lose_device(const Machine& machine);

@@ -249,7 +249,7 @@ std::vector<EmptyWait> Cuda::empty_waits() const {
   };
   const auto are_alike = [this](ordering::EventId a, ordering::EventId b) {
     const auto one = made(a), other = made(b);
-    return one && other && place(*one) == place(*other);
+    return one && other && place(*one).front() == place(*other).front();
   };
   return empty_waits_.found(*host_.module(), records, are_alike);
 }

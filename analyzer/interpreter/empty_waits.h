@@ -6,7 +6,7 @@
 // One run shows only what was done in it. An event may be recorded on a path that the run does not take, and a slot that
 // was never used may be waited for at the end, which is right. So a wait counts only if
 //   * every call in the program that records events was made in this run, and none of them was for this event;
-//   * no other event that was made at the same place, by the same calls, was recorded either;
+//   * no other event that the same call makes was recorded either: lanes that were not used are made as those that were;
 //   * no event was handed to another process.
 // Errs to say nothing.
 #pragma once
@@ -37,7 +37,17 @@ class EmptyWaits {
   void waited(const EmptyWait& wait) {
     if (!events_.contains(wait.event)) waits_.push_back(wait);
   }
+  /// The host waits. What was never used may be waited for at the end.
+  void waited_by_host(ordering::EventId event, ordering::SiteId site) {
+    if (!events_.contains(event)) by_host_.push_back(site);
+  }
   void exported() { exported_ = true; }
+  /// Every wait for an event that had not been recorded by then.
+  template <typename Use>
+  void for_each_empty(const Use& use) const {
+    for (const EmptyWait& wait : waits_) use(wait.site);
+    for (const ordering::SiteId site : by_host_) use(site);
+  }
 
   /// At the end of a run. `records`: is it a function that records an event; `are_alike`: were both events made at the same
   /// place. The module outlives the call only.
@@ -49,6 +59,7 @@ class EmptyWaits {
   std::set<ordering::EventId> events_;        ///< that were recorded
   std::set<const llvm::Instruction*> calls_;  ///< by which
   std::vector<EmptyWait> waits_;              ///< for events that had not been recorded by then
+  std::vector<ordering::SiteId> by_host_;     ///< likewise, where the host waits
   bool exported_ = false;
 };
 

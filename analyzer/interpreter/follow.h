@@ -48,6 +48,8 @@ struct Followed {
     };
     std::map<Line, Times> times;                ///< when the calls of CUDA on a line were made, counted from 0
     std::set<std::pair<Line, Line>> conflicts;  ///< certain or possible ones, whether they were reported or not
+    std::set<Line> empty_waits;                 ///< for events that had not been recorded by then
+    bool whole = false;                         ///< every function was known
   };
   std::vector<Run> runs;
 };

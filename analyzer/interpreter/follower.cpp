@@ -158,6 +158,8 @@ Followed::Run Follower::run() const {
     ++times.count;
   }
   for (const auto& [earlier, later] : met_) result.conflicts.emplace(line(earlier), line(later));
+  cuda_.waits_for_nothing().for_each_empty([&](ordering::SiteId site) { result.empty_waits.insert(line(site)); });
+  result.whole = followed_.unknown.empty();
   return result;
 }
 

@@ -183,6 +183,9 @@ Outcome Library::print_into(Machine& machine, const Arguments& arguments, Byte* 
 Outcome Library::print_text(Machine& machine, const Arguments& arguments, Byte*) {
   return machine.reads(arguments.word(0), 1) ? Outcome::Done : Outcome::Stop;
 }
+Outcome Library::print_to(Machine& machine, const Arguments& arguments, Byte*) {
+  return machine.reads(arguments.word(1), 1) ? Outcome::Done : Outcome::Stop;
+}
 Outcome Library::write_out(Machine& machine, const Arguments& arguments, Byte* result) {
   const Word size = arguments.word(1) * arguments.word(2);
   if (size != 0 && !machine.reads(arguments.word(0), size)) return Outcome::Stop;
@@ -406,6 +409,9 @@ const std::unordered_map<std::string_view, Library::Function>& Library::function
       {"vsnprintf", &L::print_into},
       {"sprintf", &L::print_into},
       {"puts", &L::print_text},
+      {"printf", &L::print_text},
+      {"perror", &L::print_text},
+      {"fprintf", &L::print_to},
       {"fputs", &L::print_text},
       {"fwrite", &L::write_out},
       {"fread", &L::read_in},

@@ -66,6 +66,7 @@ class Library {
   Outcome clock(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome print_into(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome print_text(Machine& machine, const Arguments& arguments, Byte* result);
+  Outcome print_to(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome write_out(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome read_in(Machine& machine, const Arguments& arguments, Byte* result);
   Outcome send(Machine& machine, const Arguments& arguments, Byte* result);

@@ -184,7 +184,8 @@ Line line(const ir::Site& site) { return {site.file, site.line}; }
 using Way = std::vector<Line>;
 
 Way way_of(const Hazard& hazard) {
-  Way way{line(hazard.earlier->where.site), line(hazard.later.where.site)};
+  Way way{line(hazard.later.where.site)};
+  if (hazard.earlier) way.insert(way.begin(), line(hazard.earlier->where.site));
   if (hazard.later.work == ir::Work::GraphLaunch && !hazard.evidence.empty())
     way.insert(way.begin(), line(hazard.evidence.front().where.site));
   return way;
@@ -208,18 +209,33 @@ bool goes_through(const Followed::Run& run, const Way& way, bool whole_program) 
   return true;
 }
 
+/// Two operations that nothing orders: which of them there are, and whether they meet, a run knows.
+bool is_race(const Hazard& hazard) {
+  return hazard.check == Check::CrossStreamRace || hazard.check == Check::HostWriteBeforeDone ||
+         hazard.check == Check::HostReadBeforeDone || hazard.check == Check::NonblockingVsDefault;
+}
+
 /// A finding, by its number, on which a run that goes that way has the last word.
 struct LeftToRuns {
+  /// What it supposes: how many rounds a loop has; in which order methods are called; or what the values are on which
+  /// main()'s way depends.
+  enum class Supposed : std::uint8_t { Rounds, Calls, Values };
   std::size_t finding;
   Way way;
-  bool of_rounds;  ///< it supposes how many rounds a loop has, and not in which order calls are made
+  Supposed supposed;
 };
 
 /// Of rounds: it does the first of the two more often than rounds are supposed; with fewer, another argument may show more.
 bool settles(const Followed::Run& run, const LeftToRuns& left, bool whole_program) {
+  using Supposed = LeftToRuns::Supposed;
+  if (left.supposed == Supposed::Values) {
+    if (!whole_program || !run.whole) return false;
+    if (left.way.size() == 1) return run.times.contains(left.way[0]) && !run.empty_waits.contains(left.way[0]);
+  }
   if (!goes_through(run, left.way, whole_program)) return false;
+  if (left.supposed == Supposed::Values) return true;
   const std::size_t count = run.times.at(left.way[left.way.size() - 2]).count;
-  return !left.of_rounds || (whole_program && count > static_cast<std::size_t>(ir::kMostRounds));
+  return left.supposed == Supposed::Calls || (whole_program && count > static_cast<std::size_t>(ir::kMostRounds));
 }
 
 std::pair<Line, Line> two_lines(const Finding& finding) {
@@ -353,8 +369,12 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
   std::vector<Finding> findings;
   std::vector<LeftToRuns> left_to_runs;
   for (Root& root : roots) {
+    const bool of_main = lowered.program.functions.at(root.usr).name == "main";
     for (Hazard& hazard : root.hazards) {
-      if (hazard.supposed) left_to_runs.push_back({findings.size(), way_of(hazard), true});
+      using Supposed = LeftToRuns::Supposed;
+      const bool by_values = of_main && (hazard.earlier ? is_race(hazard) : hazard.check == Check::EventWaitWithoutRecord);
+      if (hazard.supposed || by_values)
+        left_to_runs.push_back({findings.size(), way_of(hazard), by_values ? Supposed::Values : Supposed::Rounds});
       // The caller has the order that is missing here.
       if (hazard.at_the_end &&
           settled.contains({position(hazard.later.where.site), position(hazard.earlier->where.site)})) {
@@ -405,7 +425,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
   for (const Hazard& hazard : of_classes) {
     Finding finding = word(hazard);
     if (!shown.contains({finding.check, position(finding.site)}) && pairs.insert(two_sides(finding)).second) {
-      if (hazard.of_calls && hazard.earlier) left_to_runs.push_back({findings.size(), way_of(hazard), false});
+      if (hazard.of_calls && hazard.earlier) left_to_runs.push_back({findings.size(), way_of(hazard), LeftToRuns::Supposed::Calls});
       findings.push_back(std::move(finding));
     }
   }
