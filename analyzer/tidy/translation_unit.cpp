@@ -372,7 +372,8 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     const bool of_main = lowered.program.functions.at(root.usr).name == "main";
     for (Hazard& hazard : root.hazards) {
       using Supposed = LeftToRuns::Supposed;
-      const bool by_values = of_main && (hazard.earlier ? is_race(hazard) : hazard.check == Check::EventWaitWithoutRecord);
+      const bool by_values =
+          of_main && (hazard.earlier ? is_race(hazard) : hazard.check == Check::EventWaitWithoutRecord);
       if (hazard.supposed || by_values)
         left_to_runs.push_back({findings.size(), way_of(hazard), by_values ? Supposed::Values : Supposed::Rounds});
       // The caller has the order that is missing here.
@@ -425,7 +426,8 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
   for (const Hazard& hazard : of_classes) {
     Finding finding = word(hazard);
     if (!shown.contains({finding.check, position(finding.site)}) && pairs.insert(two_sides(finding)).second) {
-      if (hazard.of_calls && hazard.earlier) left_to_runs.push_back({findings.size(), way_of(hazard), LeftToRuns::Supposed::Calls});
+      if (hazard.of_calls && hazard.earlier)
+        left_to_runs.push_back({findings.size(), way_of(hazard), LeftToRuns::Supposed::Calls});
       findings.push_back(std::move(finding));
     }
   }
