@@ -24,14 +24,22 @@ namespace {
 /// There are two. What comes round after an even number of them is not always on the same one.
 constexpr const char* kDevice = " % 3 % 2";
 
-}  // namespace
-
+/// What a std::shared_ptr is to; null: it is none.
 QualType shared_by(QualType type) {
   const auto* pointer =
       llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(type.getNonReferenceType()->getAsCXXRecordDecl());
   if (pointer == nullptr || !pointer->isInStdNamespace() || pointer->getName() != "shared_ptr") return {};
   const clang::TemplateArgument& to = pointer->getTemplateArgs()[0];
   return to.getKind() == clang::TemplateArgument::Type ? to.getAsType() : QualType();
+}
+
+}  // namespace
+
+const clang::CXXRecordDecl* referred(QualType type) {
+  const QualType shared = shared_by(type);
+  if (shared.isNull() && !type->isReferenceType() && !type->isPointerType()) return nullptr;
+  const clang::CXXRecordDecl* record = (shared.isNull() ? type->getPointeeType() : shared)->getAsCXXRecordDecl();
+  return record == nullptr || !record->hasDefinition() ? nullptr : record->getDefinition();
 }
 
 void CallerArguments::line(const std::string& text, Caller::Line what) {
@@ -111,14 +119,11 @@ std::optional<std::string> CallerArguments::list_of(const clang::FunctionDecl& f
 
 /// False: it is not an object of the program's own.
 bool CallerArguments::lend(QualType type, const std::string& name) {
-  const QualType shared = shared_by(type);
-  if (shared.isNull() && !type->isReferenceType() && !type->isPointerType()) return false;
-  const clang::CXXRecordDecl* record = (shared.isNull() ? type->getPointeeType() : shared)->getAsCXXRecordDecl();
-  if (record == nullptr || !record->hasDefinition() || symbols_.in_system_header(*record)) return false;
+  const clang::CXXRecordDecl* record = referred(type);
+  if (record == nullptr || symbols_.in_system_header(*record)) return false;
   if (type->isPointerType() && !is_object(type)) return false;
-  const bool leads = type->isPointerType() || !shared.isNull();
-  const std::pair<const clang::CXXRecordDecl*, std::string> lent(record->getDefinition(),
-                                                                 leads ? "(*" + name + ")" : name);
+  const bool leads = type->isPointerType() || !shared_by(type).isNull();
+  const std::pair<const clang::CXXRecordDecl*, std::string> lent(record, leads ? "(*" + name + ")" : name);
   if (std::ranges::find(lent_, lent) == lent_.end()) lent_.push_back(lent);
   return true;
 }

@@ -23,8 +23,8 @@ class FunctionProtoType;
 
 namespace streamsan::analyzer {
 
-/// What a std::shared_ptr is to; null: it is none.
-clang::QualType shared_by(clang::QualType type);
+/// The class that a reference, a pointer or a std::shared_ptr leads to, defined; nullptr: to none.
+const clang::CXXRecordDecl* referred(clang::QualType type);
 
 /// Writes lines of a caller: for each argument a variable of its type, with a value in it.
 class CallerArguments {

@@ -46,14 +46,6 @@ std::string qualified(const clang::FunctionDecl& function) {
   return "::" + result + function.getNameAsString();
 }
 
-/// The class that a reference, a pointer or a shared one leads to; nullptr: to none.
-const clang::CXXRecordDecl* referred(QualType type) {
-  const QualType shared = shared_by(type);
-  if (shared.isNull() && !type->isReferenceType() && !type->isPointerType()) return nullptr;
-  const clang::CXXRecordDecl* record = (shared.isNull() ? type->getPointeeType() : shared)->getAsCXXRecordDecl();
-  return record == nullptr || !record->hasDefinition() ? nullptr : record->getDefinition();
-}
-
 class Text {
  public:
   Text(Symbols& symbols, const Way& way, const KnownOfFile& file)

@@ -384,40 +384,37 @@ void Follower::hazard(const ordering::Hazard& reported) {
                         .to = found.later.on_stream ? found.later.stream : ordering::StreamId{}});
 }
 
-void Follower::failing_record(const FailingRecord& record) {
+/// A call on an event that has no record to go by. nullopt: where it or the event stands is not known.
+std::optional<Hazard> Follower::without_record(CheckCase which, ordering::SiteId site, ordering::EventId event,
+                                               ordering::StreamId on) const {
   Hazard made;
   made.check = Check::EventWaitWithoutRecord;
-  made.which = CheckCase::FailingRecord;
+  made.which = which;
   made.level = Level::Likely;
   made.cause = Cause::NeverRecorded;
-  made.later.where = where(record.site);
-  made.later.what = cuda_.name(record.site);
-  made.later.stream = stream(record.stream);
-  const auto event = cuda_.made(record.event);
-  if (!event || made.later.where.site.line == 0) return;
-  made.event.origin = where(*event);
+  made.later.where = where(site);
+  made.later.what = cuda_.name(site);
+  made.later.stream = stream(on);
+  const auto created = cuda_.made(event);
+  if (!created || made.later.where.site.line == 0) return std::nullopt;
+  made.event.origin = where(*created);
   made.event.name = argument(*made.event.origin);
-  made.detail = "the event is created on device " + std::to_string(record.event_device) + ", the stream on device " +
-                std::to_string(record.stream_device);
+  return made;
+}
+
+void Follower::failing_record(const FailingRecord& record) {
+  auto made = without_record(CheckCase::FailingRecord, record.site, record.event, record.stream);
+  if (!made) return;
+  made->detail = "the event is created on device " + std::to_string(record.event_device) + ", the stream on device " +
+                 std::to_string(record.stream_device);
   if (const auto created = cuda_.made(record.stream))
-    made.evidence.push_back({"the stream is created here", where(*created)});
-  add(std::move(made), {.earlier = record.site, .later = record.site});
+    made->evidence.push_back({"the stream is created here", where(*created)});
+  add(std::move(*made), {.earlier = record.site, .later = record.site});
 }
 
 void Follower::empty_wait(const EmptyWait& wait) {
-  Hazard made;
-  made.check = Check::EventWaitWithoutRecord;
-  made.which = CheckCase::Nowhere;
-  made.level = Level::Likely;
-  made.cause = Cause::NeverRecorded;
-  made.later.where = where(wait.site);
-  made.later.what = cuda_.name(wait.site);
-  made.later.stream = stream(wait.stream);
-  const auto event = cuda_.made(wait.event);
-  if (!event || made.later.where.site.line == 0) return;
-  made.event.origin = where(*event);
-  made.event.name = argument(*made.event.origin);
-  add(std::move(made), {.earlier = wait.site, .later = wait.site});
+  if (auto made = without_record(CheckCase::Nowhere, wait.site, wait.event, wait.stream))
+    add(std::move(*made), {.earlier = wait.site, .later = wait.site});
 }
 
 void Follower::overtaken_copy(const OvertakenCopy& copy) {

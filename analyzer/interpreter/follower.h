@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -85,6 +86,8 @@ class Follower : public World, public ordering::HazardSink {
   Torch torch_;
   Library library_;
   const Machine* machine_ = nullptr;
+  [[nodiscard]] std::optional<Hazard> without_record(CheckCase which, ordering::SiteId site, ordering::EventId event,
+                                                     ordering::StreamId on) const;
   void failing_record(const FailingRecord& record);
   void empty_wait(const EmptyWait& wait);
   void overtaken_copy(const OvertakenCopy& copy);
