@@ -2,7 +2,7 @@
 //
 // An operator refuses tensors that have not the sizes that it is written for: points have three coordinates, boxes four. A
 // made-up tensor has 64 of everything, so nothing would be followed behind the check. What sizes are compared with, by ==
-// in a macro or by !=, is what the tensor of that name is given. Only numbers count: that two tensors have one size is so as they are.
+// in a macro or by !=, is what the tensor of that name is given, or one that is passed to a function as a parameter of that name. Only numbers count: that two tensors have one size is so as they are.
 #include "analyzer/interpreter/caller_tensors.h"
 
 #include <utility>
@@ -48,11 +48,33 @@ void TensorSizes::note(const clang::BinaryOperator& compared, const clang::ASTCo
   }
 }
 
-std::uint64_t TensorSizes::packed(llvm::StringRef name) const {
+void TensorSizes::note(const clang::CallExpr& call) {
+  const clang::FunctionDecl* callee = call.getDirectCallee();
+  if (callee == nullptr || llvm::isa<clang::CXXMemberCallExpr, clang::CXXOperatorCallExpr>(call)) return;
+  for (unsigned i = 0; i < call.getNumArgs() && i < callee->getNumParams(); ++i) {
+    const auto* variable = llvm::dyn_cast<clang::DeclRefExpr>(call.getArg(i)->IgnoreParenCasts());
+    if (variable == nullptr || !llvm::isa<clang::ParmVarDecl>(variable->getDecl())) continue;
+    const std::string here = variable->getDecl()->getNameAsString(), there = callee->getParamDecl(i)->getNameAsString();
+    if (here != there) passed_as_[here].insert(there);
+  }
+}
+
+const TensorSizes::Wanted* TensorSizes::find(llvm::StringRef name, int steps) const {
   auto found = wanted_.find(name.str());
   if (found == wanted_.end()) found = wanted_.find(one_of(name));
-  if (found == wanted_.end()) return 0;
-  const auto& [first, second, last] = found->second;
+  if (found != wanted_.end()) return &found->second;
+  const auto passed = passed_as_.find(name.str());
+  if (passed == passed_as_.end() || steps == 0) return nullptr;
+  for (const std::string& other : passed->second)
+    if (const Wanted* wanted = find(other, steps - 1)) return wanted;
+  return nullptr;
+}
+
+std::uint64_t TensorSizes::packed(llvm::StringRef name) const {
+  constexpr int kMostCalls = 3;
+  const Wanted* found = find(name, kMostCalls);
+  if (found == nullptr) return 0;
+  const auto& [first, second, last] = *found;
   return first << 16U | second << 32U | last << 48U;
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 
 #include "llvm/ADT/StringRef.h"
@@ -13,6 +14,7 @@
 namespace clang {
 class ASTContext;
 class BinaryOperator;
+class CallExpr;
 }  // namespace clang
 
 namespace streamsan::analyzer {
@@ -21,6 +23,8 @@ namespace streamsan::analyzer {
 class TensorSizes {
  public:
   void note(const clang::BinaryOperator& compared, const clang::ASTContext& context);
+  /// The function that is called may be the one that checks: its names are other names of what it gets.
+  void note(const clang::CallExpr& call);
   /// For the tensor of that name, or for one of several: what streamsan_given_tensor() gets besides its number.
   [[nodiscard]] std::uint64_t packed(llvm::StringRef name) const;
 
@@ -30,7 +34,10 @@ class TensorSizes {
   static std::uint64_t number(std::uint64_t argument);
 
  private:
+  [[nodiscard]] const Wanted* find(llvm::StringRef name, int steps) const;
+
   std::map<std::string, Wanted> wanted_;
+  std::map<std::string, std::set<std::string>> passed_as_;  ///< by the name where a function is called
 };
 
 }  // namespace streamsan::analyzer

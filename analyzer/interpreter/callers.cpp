@@ -127,6 +127,10 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
     if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(expression->getDecl())) called(*function);
     return true;
   }
+  bool VisitCallExpr(clang::CallExpr* call) {
+    if (torch_) known.tensor_sizes.note(*call);
+    return true;
+  }
   bool VisitBinaryOperator(clang::BinaryOperator* compared) {
     if (torch_) known.tensor_sizes.note(*compared, context_);
     if (compared->isEqualityOp() && !compared->isValueDependent())

@@ -2,7 +2,8 @@
 // RUN: %check nonblocking-vs-default %s
 // RUN: %check nonblocking-vs-default %s -- -DFIXED
 //
-// An operator that is written for points of three coordinates refuses all others: a made-up tensor has them, whoever asks.
+// An operator that is written for points of three coordinates refuses all others: a made-up tensor has them, whoever asks, and whatever
+// its name is where the operator is called.
 #include <torch/whole.h>
 
 #include <vector>
@@ -30,7 +31,7 @@ at::Tensor act(const at::Tensor& point, const at::Tensor& boxes) {
   return out;
 }
 
-void relax(const std::vector<at::Tensor>& points, const at::Tensor& boxes) {
+void relax(const std::vector<at::Tensor>& points, const at::Tensor& cells) {
   for (const at::Tensor& point : points) {
     const auto side = at::cuda::getStreamFromPool();
     at::cuda::CUDAEvent ready, done;
@@ -39,7 +40,7 @@ void relax(const std::vector<at::Tensor>& points, const at::Tensor& boxes) {
     {
       const c10::cuda::CUDAStreamGuard guard(side);
       at::Tensor moved = point.mul(point);
-      moved.add_(act(moved, boxes));  // FIRES: nonblocking-vs-default
+      moved.add_(act(moved, cells));  // FIRES: nonblocking-vs-default
     }
     done.record(side);
     done.block(at::cuda::getCurrentCUDAStream());
