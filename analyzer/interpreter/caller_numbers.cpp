@@ -70,13 +70,13 @@ Meaning meaning_of(llvm::StringRef name, Meaning otherwise) {
   return has_one_of(words, kWhich) ? Meaning::Which : otherwise;
 }
 
-namespace {
-
 /// What a function does with one of its parameters.
 struct UsesOfOne {
   bool of_objects = false;
   std::optional<std::uint64_t> number;
 };
+
+namespace {
 
 /// The parameter that an expression names; nullptr: none.
 const clang::ParmVarDecl* parameter_of(const clang::Expr& expression) {
