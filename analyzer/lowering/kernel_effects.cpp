@@ -21,6 +21,7 @@
 
 #include "analyzer/lowering/device_function.h"
 #include "analyzer/lowering/device_limits.h"
+#include "analyzer/lowering/device_meeting.h"
 #include "analyzer/lowering/type_parts.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
@@ -150,6 +151,14 @@ ParameterEffect charge(const clang::ParmVarDecl& parameter, const device::Summar
   return effect;
 }
 
+/// Each launch has its part, and nobody knows which.
+void share_out(std::vector<ParameterEffect>& effects) {
+  for (ParameterEffect& effect : effects) {
+    effect.part = {.kind = ir::Part::Kind::From};
+    for (auto& [name, member] : effect.by_member) member.part = effect.part;
+  }
+}
+
 /// In bytes; more than any, where another file says it.
 std::int64_t size_of(const clang::VarDecl& variable) {
   const clang::QualType type = variable.getType();
@@ -175,6 +184,7 @@ const std::vector<ParameterEffect>& KernelEffects::of(const clang::FunctionDecl&
     kernel.getBody(definition);
     for (const clang::ParmVarDecl* parameter : definition->parameters())
       effects.push_back(charge(*parameter, *summary));
+    if (meets_others(kernel)) share_out(effects);
   }
   return known_.emplace(canonical, std::move(effects)).first->second;
 }
@@ -225,6 +235,12 @@ std::vector<VariableEffect> KernelEffects::variables(const clang::FunctionDecl& 
 std::uint32_t KernelEffects::limits(const clang::FunctionDecl& kernel) {
   const auto [known, is_new] = limits_.try_emplace(kernel.getCanonicalDecl(), 0);
   if (is_new) known->second = device::limits_of(kernel);
+  return known->second;
+}
+
+bool KernelEffects::meets_others(const clang::FunctionDecl& kernel) {
+  const auto [known, is_new] = meets_others_.try_emplace(kernel.getCanonicalDecl(), false);
+  if (is_new) known->second = device::meets_others(kernel);
   return known->second;
 }
 

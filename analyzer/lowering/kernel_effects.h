@@ -72,6 +72,8 @@ class KernelEffects {
   std::vector<VariableEffect> variables(const clang::FunctionDecl& kernel);
   /// A bit for each of the first 32 parameters: it only says where the work ends (device_limits.h).
   std::uint32_t limits(const clang::FunctionDecl& kernel);
+  /// While they run (device_meeting.h): which bytes a launch touches, and when, is not to be computed.
+  bool meets_others(const clang::FunctionDecl& kernel);
   /// Without a body nothing is certain.
   GridBehaviour behaviour(const clang::FunctionDecl& kernel);
 
@@ -79,6 +81,7 @@ class KernelEffects {
   std::unique_ptr<device::Summaries> summaries_;
   std::unordered_map<const clang::FunctionDecl*, std::vector<ParameterEffect>> known_;
   std::unordered_map<const clang::FunctionDecl*, std::uint32_t> limits_;
+  std::unordered_map<const clang::FunctionDecl*, bool> meets_others_;
 };
 
 }  // namespace streamsan::analyzer

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See device_meeting.h. Volatile loads are of system scope (PTX ISA, "Memory Consistency Model"), but they are as often
+// written for one device, so they count as a load that waits, and not as a sign of the scope.
+#include "analyzer/lowering/device_meeting.h"
+
+#include <set>
+#include <string>
+
+#include "clang/AST/Decl.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/ExprCXX.h"
+#include "clang/AST/Stmt.h"
+
+namespace streamsan::analyzer::device {
+namespace {
+
+using llvm::dyn_cast;
+
+/// The words of an assembly statement, or of a call's name, that say what it does.
+struct Signs {
+  bool load = false;    ///< that sees what others store meanwhile
+  bool system = false;  ///< for all devices
+};
+
+Signs signs_of(const clang::Stmt& statement) {
+  if (const auto* assembly = dyn_cast<clang::GCCAsmStmt>(&statement)) {
+    const std::string text = assembly->getAsmString();
+    const llvm::StringRef words = text;
+    return {.load = words.contains("ld.acquire") || words.contains("ld.relaxed") || words.contains("ld.volatile"),
+            .system = words.contains(".sys")};
+  }
+  if (const auto* converted = dyn_cast<clang::ImplicitCastExpr>(&statement))
+    return {.load = converted->getCastKind() == clang::CK_LValueToRValue &&
+                    converted->getSubExpr()->getType().isVolatileQualified()};
+  const auto* call = dyn_cast<clang::CallExpr>(&statement);
+  const clang::FunctionDecl* callee = call == nullptr ? nullptr : call->getDirectCallee();
+  if (callee == nullptr || callee->getIdentifier() == nullptr) return {};
+  const llvm::StringRef name = callee->getName();
+  const auto* method = dyn_cast<clang::CXXMethodDecl>(callee);
+  const bool of_atomic = method != nullptr && method->getParent()->getIdentifier() != nullptr &&
+                         method->getParent()->getName().starts_with("atomic");
+  return {.load = of_atomic && (name == "load" || name == "test"),
+          .system = name.ends_with("_system") || name.ends_with("_sys")};
+}
+
+class Search {
+ public:
+  [[nodiscard]] bool found() const { return waits_ && system_; }
+
+  void look(const clang::FunctionDecl& function) {
+    const clang::FunctionDecl* definition = nullptr;
+    if (seen_.size() >= kMostFunctions || !function.hasBody(definition) || !seen_.insert(definition).second) return;
+    look(definition->getBody());
+  }
+
+ private:
+  static constexpr std::size_t kMostFunctions = 200;
+  static constexpr unsigned kDeepestCondition = 4;
+
+  void look(const clang::Stmt* statement) {
+    if (statement == nullptr || found()) return;
+    system_ |= signs_of(*statement).system;
+    if (const auto* loop = dyn_cast<clang::WhileStmt>(statement)) waits_ |= loads(loop->getCond(), 0);
+    if (const auto* loop = dyn_cast<clang::DoStmt>(statement)) waits_ |= loads(loop->getCond(), 0);
+    if (const auto* call = dyn_cast<clang::CallExpr>(statement))
+      if (const clang::FunctionDecl* callee = call->getDirectCallee()) look(*callee);
+    for (const clang::Stmt* child : statement->children()) look(child);
+  }
+
+  /// Itself, or what it calls.
+  static bool loads(const clang::Stmt* statement, unsigned deep) {
+    if (statement == nullptr || deep > kDeepestCondition) return false;
+    if (signs_of(*statement).load) return true;
+    const auto* call = dyn_cast<clang::CallExpr>(statement);
+    const clang::FunctionDecl* callee = call == nullptr ? nullptr : call->getDirectCallee();
+    const clang::FunctionDecl* definition = nullptr;
+    if (callee != nullptr && callee->hasBody(definition) && loads(definition->getBody(), deep + 1)) return true;
+    for (const clang::Stmt* child : statement->children())
+      if (loads(child, deep)) return true;
+    return false;
+  }
+
+  std::set<const clang::FunctionDecl*> seen_;
+  bool waits_ = false;
+  bool system_ = false;
+};
+
+}  // namespace
+
+bool meets_others(const clang::FunctionDecl& kernel) {
+  Search search;
+  search.look(kernel);
+  return search.found();
+}
+
+}  // namespace streamsan::analyzer::device
