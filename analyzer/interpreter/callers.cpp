@@ -311,7 +311,7 @@ std::vector<Caller> callers(Symbols& symbols, std::size_t& left_out) {
         if (!caller) break;
         any = true;
         if (!texts.insert(caller->text).second) continue;
-        caller->name = "streamsan_caller_" + std::to_string(result.size());
+        caller->name = kCallerPrefix + std::to_string(result.size());
         caller->text = "extern \"C\" void " + caller->name + "() {\n" + caller->text + "}\n";
         caller->lines.insert(caller->lines.begin(), Caller::Line::Other);
         if (caller->again != 0) ++caller->again;

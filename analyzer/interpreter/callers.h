@@ -56,6 +56,7 @@ inline constexpr const char* kCalledBack =
     "streamsan_called_back";  ///< void*(unsigned long address): a callback fills it, or it is 1: what it does is not known
 inline constexpr const char* kOnDevice =
     "streamsan_on_device";  ///< void*(unsigned long): for which what comes next is given; ~0UL: for any
-inline constexpr const char* kThrew = "streamsan_threw";  ///< void*(): the call of the same line has thrown
+inline constexpr const char* kCallerPrefix = "streamsan_caller_";  ///< of the names of callers
+inline constexpr const char* kThrew = "streamsan_threw";           ///< void*(): the call of the same line has thrown
 
 }  // namespace streamsan::analyzer

@@ -203,7 +203,7 @@ bool Cuda::sides_are_right(Machine& machine, const Model& model, const Arguments
 
 /// An event of another device is not recorded (documented at cuEventRecord); whether the program looks at the error is not known.
 void Cuda::record(Word handle, ordering::Call call, Word recorded) {
-  empty_waits_.recorded(event(recorded), place(call.site).front());
+  empty_waits_.recorded(event(recorded), place(call.site));
   enqueue(handle, call, [this, recorded](ordering::Call here, ordering::StreamId stream) {
     // One that fails says just as well what it was meant for.
     if (made_up_) records_.insert_or_assign(event(recorded), std::pair(stream, here.site));

@@ -3,29 +3,53 @@
 
 #include <algorithm>
 
+#include "analyzer/interpreter/callers.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/InstrTypes.h"
 
 namespace streamsan::analyzer::interpreter {
 
+namespace {
+
+/// Calls of named functions by the program itself, not by callers that were made up.
+template <typename Visit>
+void for_each_call(const llvm::Module& module, const Visit& visit) {
+  for (const llvm::Function& function : module) {
+    if (function.getName().starts_with(kCallerPrefix)) continue;
+    for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+      const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+      if (call != nullptr && call->getCalledFunction() != nullptr) visit(*call, *call->getCalledFunction());
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<EmptyWait> EmptyWaits::found(
     const llvm::Module& module, const std::function<bool(const llvm::Function&)>& records,
     const std::function<bool(ordering::EventId, ordering::EventId)>& are_alike) const {
   std::vector<EmptyWait> result;
-  std::ranges::copy_if(waits_, std::back_inserter(result), [&](const EmptyWait& wait) {
-    return !events_.contains(wait.event) &&
-           std::ranges::none_of(events_, [&](ordering::EventId recorded) { return are_alike(recorded, wait.event); });
-  });
-  if (result.empty() || exported_) return {};
-  for (const llvm::Function& function : module) {
-    for (const llvm::Instruction& instruction : llvm::instructions(function)) {
-      const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-      const llvm::Function* called = call == nullptr ? nullptr : call->getCalledFunction();
-      if (called != nullptr && called->isDeclaration() && records(*called) && !calls_.contains(call)) return {};
-    }
+  for (const auto& [wait, stream] : waits_) {
+    const ordering::EventId event = wait.first;
+    if (!events_.contains(event) &&
+        std::ranges::none_of(events_, [&](ordering::EventId recorded) { return are_alike(recorded, event); }))
+      result.push_back({.event = event, .stream = stream, .site = wait.second});
   }
-  return result;
+  if (result.empty() || exported_) return {};
+  std::set<const llvm::Function*> leading;
+  for (bool grew = true; grew;) {
+    grew = false;
+    for_each_call(module, [&](const llvm::CallBase& call, const llvm::Function& called) {
+      if (called.isDeclaration() ? records(called) : leading.contains(&called))
+        grew |= leading.insert(call.getFunction()).second;
+    });
+  }
+  bool all = true;
+  for_each_call(module, [&](const llvm::CallBase& call, const llvm::Function& called) {
+    if (called.isDeclaration() ? records(called) : leading.contains(&called)) all &= calls_.contains(&call);
+  });
+  return all ? result : std::vector<EmptyWait>();
 }
 
 }  // namespace streamsan::analyzer::interpreter

@@ -5,14 +5,17 @@
 //
 // One run shows only what was done in it. An event may be recorded on a path that the run does not take, and a slot that
 // was never used may be waited for at the end, which is right. So a wait counts only if
-//   * every call in the program that records events was made in this run, and none of them was for this event;
-//   * no other event that the same call makes was recorded either: lanes that were not used are made as those that were;
+//   * every call in the program that records events was made in this run, and every call of a function that leads to one:
+//     a helper that is given the event may be given this one elsewhere; and none of them was for this event;
+//   * no other event created at the same place was recorded either: lanes that were not used are made as those that were;
 //   * no event was handed to another process.
-// Errs to say nothing.
+// What code was made of does not show is for record_calls.h. Errs to say nothing.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "llvm/IR/Instruction.h"
@@ -29,13 +32,13 @@ struct EmptyWait {
 
 class EmptyWaits {
  public:
-  /// `by`: the call, of which one may stand for several in the program's text.
-  void recorded(ordering::EventId event, const llvm::Instruction* by) {
+  /// `by`: the call, and those that led to it.
+  void recorded(ordering::EventId event, const std::vector<const llvm::Instruction*>& by) {
     events_.insert(event);
-    calls_.insert(by);
+    calls_.insert(by.begin(), by.end());
   }
   void waited(const EmptyWait& wait) {
-    if (!events_.contains(wait.event)) waits_.push_back(wait);
+    if (!events_.contains(wait.event)) waits_.try_emplace({wait.event, wait.site}, wait.stream);
   }
   /// The host waits. What was never used may be waited for at the end.
   void waited_by_host(ordering::EventId event, ordering::SiteId site) {
@@ -45,21 +48,25 @@ class EmptyWaits {
   /// Every wait for an event that had not been recorded by then.
   template <typename Use>
   void for_each_empty(const Use& use) const {
-    for (const EmptyWait& wait : waits_) use(wait.site);
+    for (const auto& [wait, stream] : waits_) use(wait.second);
     for (const ordering::SiteId site : by_host_) use(site);
   }
 
-  /// At the end of a run. `records`: is it a function that records an event; `are_alike`: were both events made at the same
-  /// place. The module outlives the call only.
+  /// Calls by which an event was recorded, and those that led to them.
+  [[nodiscard]] const std::set<const llvm::Instruction*>& calls() const { return calls_; }
+
+  /// At the end of a run. `records`: is it a function that records an event; `are_alike`: were both events created at the
+  /// same place. The module need not outlive this call.
   [[nodiscard]] std::vector<EmptyWait> found(
       const llvm::Module& module, const std::function<bool(const llvm::Function&)>& records,
       const std::function<bool(ordering::EventId, ordering::EventId)>& are_alike) const;
 
  private:
-  std::set<ordering::EventId> events_;        ///< that were recorded
-  std::set<const llvm::Instruction*> calls_;  ///< by which
-  std::vector<EmptyWait> waits_;              ///< for events that had not been recorded by then
-  std::vector<ordering::SiteId> by_host_;     ///< likewise, where the host waits
+  std::set<ordering::EventId> events_;  ///< that were recorded
+  std::set<const llvm::Instruction*> calls_;
+  /// For events that had not been recorded by then: which, and where; and the stream of the first that waited there.
+  std::map<std::pair<ordering::EventId, ordering::SiteId>, ordering::StreamId> waits_;
+  std::vector<ordering::SiteId> by_host_;  ///< likewise, where the host waits
   bool exported_ = false;
 };
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "analyzer/interpreter/module.h"
+#include "analyzer/interpreter/record_calls.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Decl.h"
 #include "clang/Basic/FileManager.h"
@@ -410,6 +411,21 @@ void Follower::failing_record(const FailingRecord& record) {
   if (const auto created = cuda_.made(record.stream))
     made->evidence.push_back({"the stream is created here", where(*created)});
   add(std::move(*made), {.earlier = record.site, .later = record.site});
+}
+
+bool Follower::may_be_recorded() const {
+  if (!followed_.unknown.empty()) return true;
+  const RecordCalls written = record_calls(symbols_);
+  // In a program with a main() all users of a class are in sight.
+  if (written.hidden || (written.given_out && counts)) return true;
+  const auto line_of = [this](clang::SourceLocation at) {
+    return std::pair(sources_.getFileID(at), sources_.getExpansionLineNumber(at));
+  };
+  std::set<std::pair<clang::FileID, unsigned>> made;
+  for (const llvm::Instruction* call : cuda_.waits_for_nothing().calls())
+    if (call != nullptr)
+      if (const clang::SourceLocation at = location(*call); at.isValid()) made.insert(line_of(at));
+  return !std::ranges::all_of(written.places, [&](clang::SourceLocation at) { return made.contains(line_of(at)); });
 }
 
 void Follower::empty_wait(const EmptyWait& wait) {

@@ -47,7 +47,8 @@ class Follower : public World, public ordering::HazardSink {
     cuda_.flush();
     if (!machine.stopped().empty()) return;
     cuda_.hand_out_again(machine);
-    for (const EmptyWait& wait : cuda_.empty_waits()) empty_wait(wait);
+    if (const std::vector<EmptyWait> waits = cuda_.empty_waits(); !waits.empty() && !may_be_recorded())
+      for (const EmptyWait& wait : waits) empty_wait(wait);
   }
   /// When the calls of CUDA were made, and which were in conflict.
   [[nodiscard]] Followed::Run run() const;
@@ -89,6 +90,8 @@ class Follower : public World, public ordering::HazardSink {
   [[nodiscard]] std::optional<Hazard> without_record(CheckCase which, ordering::SiteId site, ordering::EventId event,
                                                      ordering::StreamId on) const;
   void failing_record(const FailingRecord& record);
+  /// Does the program record events in ways that this run does not show?
+  [[nodiscard]] bool may_be_recorded() const;
   void empty_wait(const EmptyWait& wait);
   void overtaken_copy(const OvertakenCopy& copy);
   void add(Hazard made, const Sides& sides);

@@ -146,9 +146,16 @@ MaybeBound Bounds::initial(const clang::ValueDecl& variable, unsigned deep, bool
 
 MaybeBound Bounds::named(const clang::DeclRefExpr& name, unsigned deep, bool of_pointer) const {
   const clang::ValueDecl& variable = *name.getDecl();
-  MaybeBound now = initial(variable, deep, of_pointer);
   const std::optional<unsigned> here = changes_.position(&name);
-  for (const Change& change : changes_.of(variable)) {
+  const std::vector<Change>& changes = changes_.of(variable);
+  // What the last assignment in front says, whatever there was before.
+  const auto decides = [&](const Change& change) {
+    return !change.loop && change.kind != Change::Kind::Add && (!here || *here > change.at);
+  };
+  const auto last = std::find_if(changes.rbegin(), changes.rend(), decides);
+  MaybeBound now = last == changes.rend() ? initial(variable, deep, of_pointer) : std::nullopt;
+  const auto first = last == changes.rend() ? changes.begin() : std::prev(last.base());
+  for (const Change& change : std::ranges::subrange(first, changes.end())) {
     if (!change.loop) {
       if (!here || *here > change.at) now = after(change, now, variable, deep);
       continue;

@@ -92,8 +92,12 @@ void Assignments::assign(ir::PlaceId target, const clang::Expr* source) {
         return out_.emit_assign(target, {.kind = ir::Operand::Kind::Number, .offset = out_.add(std::move(*next))},
                                 out_.site(*source));
       return out_.emit_assign(target, values_.computed_integer(source), out_.site(*source));
-    case TypeKind::Stream:
     case TypeKind::Event:
+      // cudaLaunchAttributeValue::launchCompletionEvent: the launch records it.
+      if (llvm::StringRef(out_[target].owner).contains_insensitive("LaunchAttributeValue"))
+        out_.emit({.kind = ir::OpKind::Escape, .site = out_.site(*source), .source = values_.operand(source)});
+      [[fallthrough]];
+    case TypeKind::Stream:
     case TypeKind::Graph:
     case TypeKind::Pointer:
       return out_.emit_assign(target, values_.operand(source), out_.site(*source));

@@ -336,7 +336,7 @@ void Effects::apply(const Call& call) {
     case EffectKind::PointerAttribute:
     case EffectKind::Share:
     case EffectKind::Later:
-      if (effect.exports_event) hand_over_events(call);
+      if (effect.exports_event || effect.hides_order) hand_over_events(call);
       if (effect.hides_order) out_.emit(start(OpKind::MaySync, call));
       return;
     case EffectKind::Pass:
