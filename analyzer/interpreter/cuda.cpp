@@ -184,7 +184,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       }
       if (bytes > Memory::kMostSize) return Outcome::Stop;
       keep_pointers(machine, dst, src, bytes);
-      if (!Memory::is_device(src)) staged_.copied(call.site, {src, src + bytes}, dst, capturing_.contains(handle));
+      stage(machine, call.site, {src, src + bytes}, dst, handle);
       enqueue(handle, call, [this, dst, src, bytes, form](ordering::Call here, ordering::StreamId stream) {
         model_.copy(here, stream, linear(dst, bytes), linear(src, bytes), form);
         finish();
@@ -364,7 +364,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       for (const auto& [captured, action] : graphs_[graph]) {
         const std::string& what = name(captured);
         action(now(machine, what.empty() ? model.name : what + " of a graph"), in);
-        if (const auto overtaken = staged_.launched(captured, call.site); overtaken && on_overtaken_copy)
+        if (const auto overtaken = overtaken_copy(machine, captured, call.site); overtaken && on_overtaken_copy)
           on_overtaken_copy(*overtaken);
       }
       model_.graph_launch(call, in, graph);

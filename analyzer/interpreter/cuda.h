@@ -314,6 +314,9 @@ class Cuda {
   std::map<ordering::EventId, std::pair<ordering::StreamId, ordering::SiteId>> records_;  ///< the last of each
   std::vector<EventOrder> orders_;
   EmptyWaits empty_waits_;
+  /// A copy from `source`: of the host's memory, captured or not, or from elsewhere.
+  void stage(Machine& machine, ordering::SiteId site, ordering::Range source, Word target, Word stream);
+  std::optional<OvertakenCopy> overtaken_copy(Machine& machine, ordering::SiteId copy, ordering::SiteId launch);
   StagedCopies staged_;
   std::map<Word, ValueWrite> value_writes_;  ///< the last one, by address
   std::vector<ordering::SiteId> threw_;

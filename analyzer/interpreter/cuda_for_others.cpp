@@ -23,6 +23,8 @@
 #include "analyzer/interpreter/callers.h"
 #include "analyzer/interpreter/cuda.h"
 #include "analyzer/interpreter/module.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/xxhash.h"
 
 namespace streamsan::analyzer::interpreter {
 namespace {
@@ -274,12 +276,31 @@ void Cuda::work(Machine& machine, const std::string& name, Word stream,
   submit(stream, now(machine, name), shape, {}, bytes);
 }
 
+namespace {
+
+/// Of bytes of the host; 0: they are not there.
+std::uint64_t hash_of(Machine& machine, ordering::Range range) {
+  if (!machine.memory().contains(range.begin, range.size())) return 0;
+  return llvm::xxh3_64bits(llvm::ArrayRef(reinterpret_cast<const std::uint8_t*>(range.begin), range.size()));
+}
+
+}  // namespace
+
+void Cuda::stage(Machine& machine, ordering::SiteId site, ordering::Range source, Word target, Word stream) {
+  if (!Memory::is_device(target)) staged_.overwritten({target, target + source.size()});
+  if (!Memory::is_device(source.begin) && capturing_.contains(stream))
+    staged_.captured(site, source, target, hash_of(machine, source));
+}
+
+std::optional<OvertakenCopy> Cuda::overtaken_copy(Machine& machine, ordering::SiteId copy, ordering::SiteId launch) {
+  return staged_.launched(copy, launch, [&](ordering::Range range) { return hash_of(machine, range); });
+}
+
 void Cuda::copy(Machine& machine, const std::string& name, Word stream, const ordering::Footprint& dst,
                 const ordering::Footprint& src) {
   machine.event();
   const ordering::Call call = now(machine, name);
-  if (!Memory::is_device(src.base))
-    staged_.copied(call.site, {src.base, src.base + src.width}, dst.base, capturing_.contains(stream));
+  stage(machine, call.site, {src.base, src.base + src.width}, dst.base, stream);
   enqueue(stream, call, [this, dst, src](ordering::Call here, ordering::StreamId in) {
     model_.copy(here, in, dst, src, ordering::Form::Asynchronous);
     finish();

@@ -91,7 +91,8 @@ class Visitor : public clang::RecursiveASTVisitor<Visitor> {
   bool fills_event(const clang::ParmVarDecl& parameter) {
     const clang::QualType type = parameter.getType(), pointee = type->getPointeeType();
     const bool handle = is_event(type) || symbols_.kind(type) == ir::TypeKind::Stream;
-    return !pointee.isNull() && !pointee.isConstQualified() && !(handle && type->isPointerType()) && gives_event(pointee);
+    return !pointee.isNull() && !pointee.isConstQualified() && !(handle && type->isPointerType()) &&
+           gives_event(pointee);
   }
   bool gives_event(clang::QualType type) {
     return symbols_.kind(type.getNonReferenceType()) != ir::TypeKind::Stream && may_wait(symbols_, type);

@@ -13,8 +13,8 @@ class Symbols;
 
 struct RecordCalls {
   std::vector<clang::SourceLocation> places;  ///< of the calls, where macros are expanded
-  bool hidden = false;     ///< an event may be recorded by a node of a graph or by a launch, too
-  bool given_out = false;  ///< a class lets others have its events: they may record them
+  bool hidden = false;                        ///< an event may be recorded by a node of a graph or by a launch, too
+  bool given_out = false;                     ///< a class lets others have its events: they may record them
 };
 
 /// What is in system headers does not count.

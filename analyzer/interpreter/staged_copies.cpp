@@ -3,13 +3,18 @@
 
 namespace streamsan::analyzer::interpreter {
 
-void StagedCopies::copied(ordering::SiteId site, ordering::Range source, std::uint64_t destination, bool captured) {
-  for (auto& [copy, kept] : captured_)
-    if (kept.written && !kept.used_by && kept.destination != destination && kept.source.overlaps(source)) {
-      kept.used_by = site;
-      kept.launches_for_nothing = captured ? 1 : 0;
-    }
-  if (captured) captured_[site] = {.source = source, .destination = destination, .written = {}, .used_by = {}};
+void StagedCopies::captured(ordering::SiteId site, ordering::Range source, std::uint64_t destination,
+                            std::uint64_t bytes) {
+  for (auto& [copy, kept] : captured_) {
+    if (!kept.written || kept.used_by || kept.destination == destination || !kept.source.overlaps(source)) continue;
+    kept.used_by = site;
+    kept.launches = 0;
+  }
+  const auto [known, fresh] = captured_.try_emplace(site);
+  if (fresh)
+    known->second = {.source = source, .destination = destination, .bytes = bytes, .written = {}, .used_by = {}};
+  else
+    known->second.several = true;
 }
 
 void StagedCopies::written(ordering::Range range, ordering::SiteId site) {
@@ -20,11 +25,21 @@ void StagedCopies::written(ordering::Range range, ordering::SiteId site) {
   }
 }
 
-std::optional<OvertakenCopy> StagedCopies::launched(ordering::SiteId copy, ordering::SiteId launch) {
+void StagedCopies::overwritten(ordering::Range range) {
+  for (auto& [copy, kept] : captured_) {
+    if (!kept.source.overlaps(range)) continue;
+    kept.written.reset();
+    kept.used_by.reset();
+  }
+}
+
+std::optional<OvertakenCopy> StagedCopies::launched(ordering::SiteId copy, ordering::SiteId launch,
+                                                    const std::function<std::uint64_t(ordering::Range)>& bytes) {
   const auto found = captured_.find(copy);
-  if (found == captured_.end() || !found->second.used_by || found->second.reported) return std::nullopt;
+  if (found == captured_.end()) return std::nullopt;
   Captured& kept = found->second;
-  if (kept.launches_for_nothing-- > 0) return std::nullopt;
+  if (!kept.used_by || kept.reported || kept.several || bytes(kept.source) == kept.bytes) return std::nullopt;
+  if (kept.launches++ == 0) return std::nullopt;
   kept.reported = true;
   return OvertakenCopy{.copy = copy, .written = *kept.written, .used_by = *kept.used_by, .launched = launch};
 }

@@ -3,18 +3,21 @@
 // Captured copies whose source has become somebody else's.
 //
 // A copy from host memory that is captured keeps the address, not the bytes: each launch of the graph reads what lies there
-// by then. Where the block goes back to a pool when the capture is over, the next user writes to it for a copy of its own,
-// and from then on the graph copies that user's bytes. Nothing is unordered in that: every launch comes behind the write. So
-// it is told by what the bytes were written for:
+// by then. Where the block goes back to a pool when the capture is over, the next user captures a copy of its own from it,
+// and from then on the first graph copies that user's bytes. Nothing is unordered in that: every launch comes behind the
+// write. So it is told by what the bytes were written for:
 //
 //     host writes P; captured: copy P -> A        (graph G)
-//     host writes P; copy P -> B                  the second write was for B
+//     host writes P; captured: copy P -> B        (graph H) the second write was for B
 //     launch G                                    A gets what was written for B
 //
-// Whoever means to give a graph new input writes it, and launches: a write after the other copy ends the suspicion. Where
-// that copy is of another graph, both have just been captured, and the first launch may be there to warm up.
+// Two graphs may share one input on purpose. So it counts only if P has other bytes by then than when G was captured, the
+// second write is the last one, and G was launched before: what is launched once may be there to warm up. A copy that is not
+// captured shows nothing: a frame may be written for a preview and for a graph. Errs to say nothing.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -31,18 +34,23 @@ struct OvertakenCopy {
 
 class StagedCopies {
  public:
-  /// `captured`: into a graph; else it is done as the program goes.
-  void copied(ordering::SiteId site, ordering::Range source, std::uint64_t destination, bool captured);
+  /// Into a graph. `bytes`: a hash of those at the source.
+  void captured(ordering::SiteId site, ordering::Range source, std::uint64_t destination, std::uint64_t bytes);
+  /// By the host, as the program goes.
   void written(ordering::Range range, ordering::SiteId site);
-  /// A graph that has the captured copy is launched. Reported once.
-  std::optional<OvertakenCopy> launched(ordering::SiteId copy, ordering::SiteId launch);
+  /// In another way: who it is for is not known.
+  void overwritten(ordering::Range range);
+  /// A graph that has the captured copy is launched. `bytes`: the hash of those at a place. Reported once.
+  std::optional<OvertakenCopy> launched(ordering::SiteId copy, ordering::SiteId launch,
+                                        const std::function<std::uint64_t(ordering::Range)>& bytes);
 
  private:
   struct Captured {
     ordering::Range source{};
-    std::uint64_t destination = 0;
+    std::uint64_t destination = 0, bytes = 0;
     std::optional<ordering::SiteId> written, used_by;  ///< since it was captured
-    int launches_for_nothing = 0;                      ///< to come
+    int launches = 0;                                  ///< since then, with other bytes
+    bool several = false;                              ///< captured again at the same place: which of them is launched?
     bool reported = false;
   };
   std::map<ordering::SiteId, Captured> captured_;
