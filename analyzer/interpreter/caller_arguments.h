@@ -109,7 +109,7 @@ class CallerArguments {
   const KnownOfFile& file_;
   const bool torch_;  ///< PyTorch is used: tensors may be as small as one likes, and rings come round
   Caller& caller_;
-  bool makes_ = false;  ///< an object, whose life the caller is
+  bool makes_ = false;  ///< the object whose life the caller follows is being constructed
   bool fixed_ = false;  ///< numbers are small ones
   bool bytes_ = false;  ///< what is made is given a number of bytes
   int variables_ = 0;

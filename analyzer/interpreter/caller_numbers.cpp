@@ -35,6 +35,8 @@ bool has_one_of(const std::vector<std::string>& words, llvm::ArrayRef<llvm::Stri
 /// slot_floats, tile_rows: how many of them, whatever stands before it. Not "pos", "status", "pass".
 bool is_of_several(llvm::StringRef word) {
   constexpr std::size_t kShortest = 4;
+  static constexpr std::array<llvm::StringRef, 5> kOne = {"bias", "alias", "flags", "canvas", "atlas"};
+  if (llvm::is_contained(kOne, word)) return false;
   return word.size() >= kShortest && word.ends_with("s") && !word.ends_with("ss") && !word.ends_with("us") &&
          !word.ends_with("is");
 }

@@ -48,7 +48,8 @@ struct KnownOfFile {
 
 bool is_public_constructor(const clang::CXXConstructorDecl& constructor);
 
-/// Can who has an object of the type wait for work by it: a stream, an event, a ticket? Not by a tensor, or by numbers.
+/// Can whoever has an object of this type wait for work by means of it (a stream, an event, a ticket)? Not by a tensor or
+/// by numbers.
 bool may_wait(Symbols& symbols, clang::QualType type, int depth = 0);
 
 bool keeps_for_each_stream(Symbols& symbols, const clang::CXXRecordDecl& record);

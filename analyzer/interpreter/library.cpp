@@ -181,7 +181,8 @@ Outcome Library::print_into(Machine& machine, const Arguments& arguments, Byte* 
   return Outcome::Done;
 }
 Outcome Library::print_text(Machine& machine, const Arguments& arguments, Byte*) {
-  return machine.reads(arguments.word(0), 1) ? Outcome::Done : Outcome::Stop;
+  return arguments.word(0) == 0 || machine.reads(arguments.word(0), 1) ? Outcome::Done
+                                                                       : Outcome::Stop;  // perror(nullptr)
 }
 Outcome Library::print_to(Machine& machine, const Arguments& arguments, Byte*) {
   return machine.reads(arguments.word(1), 1) ? Outcome::Done : Outcome::Stop;

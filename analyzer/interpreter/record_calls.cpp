@@ -88,11 +88,12 @@ class Visitor : public clang::RecursiveASTVisitor<Visitor> {
     return name.isIdentifier() && llvm::StringRef(name.getAsString()).contains_insensitive("record");
   }
   bool is_event(clang::QualType type) { return symbols_.kind(type) == ir::TypeKind::Event; }
+  /// By a reference or pointer. A handle is passed by value, CUevent_st* as well.
   bool fills_event(const clang::ParmVarDecl& parameter) {
-    const clang::QualType type = parameter.getType(), pointee = type->getPointeeType();
-    const bool handle = is_event(type) || symbols_.kind(type) == ir::TypeKind::Stream;
-    return !pointee.isNull() && !pointee.isConstQualified() && !(handle && type->isPointerType()) &&
-           gives_event(pointee);
+    const clang::QualType pointee = parameter.getType()->getPointeeType();
+    if (pointee.isNull() || pointee.isConstQualified()) return false;
+    const clang::CXXRecordDecl* record = pointee->getAsCXXRecordDecl();
+    return (record == nullptr || record->hasDefinition()) && gives_event(pointee);
   }
   bool gives_event(clang::QualType type) {
     return symbols_.kind(type.getNonReferenceType()) != ir::TypeKind::Stream && may_wait(symbols_, type);

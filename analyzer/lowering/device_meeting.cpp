@@ -4,11 +4,14 @@
 // written for one device, so they count as a load that waits, and not as a sign of the scope.
 #include "analyzer/lowering/device_meeting.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 
+#include "analyzer/lowering/device_limits.h"
 #include "clang/AST/Decl.h"
 #include "clang/AST/DeclCXX.h"
+#include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/Stmt.h"
 
@@ -22,6 +25,16 @@ struct Signs {
   bool load = false;    ///< that sees what others store meanwhile
   bool system = false;  ///< for all devices
 };
+
+/// Of cuda::atomic<T>, cuda::atomic_ref<T, cuda::thread_scope_system> and those of std, which have that scope.
+bool is_system_atomic(const clang::CXXMemberCallExpr& call) {
+  const auto* of = llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(
+      call.getImplicitObjectArgument()->IgnoreParenImpCasts()->getType()->getAsCXXRecordDecl());
+  if (of == nullptr || !of->getName().starts_with("atomic")) return false;
+  const clang::TemplateArgumentList& arguments = of->getTemplateArgs();
+  return arguments.size() < 2 || arguments[1].getKind() != clang::TemplateArgument::Integral ||
+         arguments[1].getAsIntegral() == 0;  // cuda::thread_scope_system
+}
 
 Signs signs_of(const clang::Stmt& statement) {
   if (const auto* assembly = dyn_cast<clang::GCCAsmStmt>(&statement)) {
@@ -37,11 +50,11 @@ Signs signs_of(const clang::Stmt& statement) {
   const clang::FunctionDecl* callee = call == nullptr ? nullptr : call->getDirectCallee();
   if (callee == nullptr || callee->getIdentifier() == nullptr) return {};
   const llvm::StringRef name = callee->getName();
-  const auto* method = dyn_cast<clang::CXXMethodDecl>(callee);
-  const bool of_atomic = method != nullptr && method->getParent()->getIdentifier() != nullptr &&
-                         method->getParent()->getName().starts_with("atomic");
-  return {.load = of_atomic && (name == "load" || name == "test"),
-          .system = name.ends_with("_system") || name.ends_with("_sys")};
+  if (const auto* method = dyn_cast<clang::CXXMemberCallExpr>(call)) {
+    const bool system = is_system_atomic(*method);
+    return {.load = system && (name == "load" || name == "test" || name == "wait"), .system = system};
+  }
+  return {.load = name.starts_with("atomic"), .system = name.ends_with("_system") || name.ends_with("_sys")};
 }
 
 class Search {
@@ -61,11 +74,23 @@ class Search {
   void look(const clang::Stmt* statement) {
     if (statement == nullptr || found()) return;
     system_ |= signs_of(*statement).system;
-    if (const auto* loop = dyn_cast<clang::WhileStmt>(statement)) waits_ |= loads(loop->getCond(), 0);
-    if (const auto* loop = dyn_cast<clang::DoStmt>(statement)) waits_ |= loads(loop->getCond(), 0);
+    if (const auto* loop = dyn_cast<clang::WhileStmt>(statement))
+      waits_ |= loads(loop->getCond(), 0) || ends_by_load(loop->getBody());
+    if (const auto* loop = dyn_cast<clang::DoStmt>(statement))
+      waits_ |= loads(loop->getCond(), 0) || ends_by_load(loop->getBody());
+    if (const auto* loop = dyn_cast<clang::ForStmt>(statement))
+      waits_ |= loads(loop->getCond(), 0) || ends_by_load(loop->getBody());
     if (const auto* call = dyn_cast<clang::CallExpr>(statement))
       if (const clang::FunctionDecl* callee = call->getDirectCallee()) look(*callee);
     for (const clang::Stmt* child : statement->children()) look(child);
+  }
+
+  /// `if (flag != 0) break;`
+  static bool ends_by_load(const clang::Stmt* body) {
+    if (body == nullptr) return false;
+    if (const auto* choice = dyn_cast<clang::IfStmt>(body); choice != nullptr && leaves(choice->getThen()))
+      return loads(choice->getCond(), 0);
+    return std::ranges::any_of(body->children(), [](const clang::Stmt* child) { return ends_by_load(child); });
   }
 
   /// Itself, or what it calls.

@@ -12,9 +12,9 @@
 // which of them it is, and the order between the shares is made inside, by loads that see what other devices store. So no
 // two of its accesses are known to meet another kernel's.
 //
-// Needed are both: a loop that waits, its condition reading a word by an acquire, relaxed or volatile load, and something
-// of system scope, which is what reaches other devices. A kernel that waits for its own blocks alone (a scan that looks
-// back) has device scope. Errs to miss.
+// Needed are both: a loop that waits, which goes on or ends by a word that it reads by an acquire, relaxed, volatile or atomic
+// access; and something of system scope, which is what reaches other devices. A kernel that waits for its own blocks alone
+// (a scan that looks back) has device scope. A meeting that is not understood is reported as a race.
 #pragma once
 
 namespace clang {

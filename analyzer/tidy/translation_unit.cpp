@@ -195,7 +195,7 @@ Way way_of(const Hazard& hazard) {
 /// order. A made-up caller has the last word on graphs alone: objects that it makes otherwise may behave otherwise.
 bool goes_through(const Followed::Run& run, const Way& way, bool whole_program) {
   constexpr std::size_t kOfGraph = 3;
-  if (!whole_program && way.size() < kOfGraph) return false;
+  if (way.size() < 2 || (!whole_program && way.size() < kOfGraph)) return false;
   if (run.conflicts.contains({way[way.size() - 2], way.back()})) return false;
   std::size_t before = 0;
   for (std::size_t i = 0; i < way.size(); ++i) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %check cross-stream-race %s
 // RUN: %check cross-stream-race %s -- -DFIXED
+// RUN: %check cross-stream-race %s -- -DFIXED -DENDLESS
 //
 // Grids on two devices that share out one array and wait for each other while they run: which elements are whose, and when,
 // is decided inside. Without the wait each has all of it.
@@ -26,8 +27,13 @@ class Meeting {
     if (threadIdx.x == 0) {
       __threadfence_system();
       if (team_.rank == 0) *(volatile unsigned char*)team_.arrived = 1;
+#ifdef ENDLESS
+      for (;;)
+        if (load() != 0) break;
+#else
       while (load() == 0) {
       }
+#endif
     }
     __syncthreads();
   }
