@@ -100,6 +100,7 @@ class Judgement {
     if (serves_ && caller_.lines[*later] == Caller::Line::Serve) return false;
     // Whoever's stream comes later: nobody has anything to let it wait for.
     const bool delivered = serves_ && caller_.lines[*earlier] == Caller::Line::Serve;
+    if (delivered && waited_before(hazard, *later)) return false;
     if ((delivered ? delivers_ : closed_) && is_own(hazard.earlier) && (delivered || is_own(hazard.later))) return true;
     const bool guards = this->guards(hazard, *earlier, *later);
     guards_ |= guards;
@@ -133,6 +134,19 @@ class Judgement {
   [[nodiscard]] std::optional<std::size_t> line(ordering::SiteId site) const {
     const Place& place = cuda_.place(site);
     return place.empty() || place.back() == nullptr ? std::nullopt : line(*place.back());
+  }
+  /// The object has waited for the stream in a call before: perhaps others do no more there. Or it did when it was made,
+  /// for what should have been done by then.
+  [[nodiscard]] bool waited_before(const ordering::Hazard& hazard, std::size_t later) const {
+    bool result = std::ranges::any_of(cuda_.orders(), [&](const EventOrder& order) {
+      return hazard.earlier.on_stream && order.from == hazard.earlier.stream && hazard.later.on_stream &&
+             order.to == hazard.later.stream && line(order.waited) < later;
+    });
+    cuda_.waits_for_nothing().for_each_empty([&](ordering::SiteId site) {
+      const auto at = line(site);
+      result |= at && caller_.lines[*at] == Caller::Line::Construct;
+    });
+    return result;
   }
   /// Does the program let one of the two streams wait for the other, as if they were two? `by_calls`: what does the later
   /// work in one call for what does the earlier in another, as if nobody else waited between calls.

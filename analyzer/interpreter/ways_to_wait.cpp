@@ -140,7 +140,7 @@ bool may_wait(Symbols& symbols, QualType type, int depth) {
                     each(one.getAsType());
            });
   }
-  if (record->getQualifiedNameAsString() == "at::Tensor") return false;
+  if (record->getQualifiedNameAsString() == "at::Tensor" || record->getName().ends_with("mutex")) return false;
   if (!record->hasDefinition() || !record->isAggregate()) return true;
   return std::ranges::any_of(record->fields(), [&](const clang::FieldDecl* field) { return each(field->getType()); });
 }
@@ -152,7 +152,7 @@ struct WaysToWait::Body {
   bool for_all = false;  ///< for all of the device's work, or nobody knows for what
   bool tells = false;    ///< starts a host function
   Functions calls;
-  Classes reads;  ///< classes whose fields it names
+  Classes reads;  ///< classes whose fields it names, or whose private methods
 };
 
 struct WaysToWait::Kept {
@@ -225,6 +225,7 @@ class WaysToWait::Walk : public clang::RecursiveASTVisitor<Walk> {
     const bool of_lambda = method != nullptr && method->getParent()->isLambda();  // its body is this one's
     if (of_lambda || runs_on_device(function) || function.getBuiltinID() != 0) return;
     const Symbols::Known& known = symbols_.known(function);
+    if (method != nullptr && method->getAccess() == clang::AS_private) body_->reads.insert(pattern_of(*method->getParent()));
     if (known.model != nullptr) {
       meet(*known.model);
     } else if (known.callee.in_system_header) {
@@ -339,28 +340,32 @@ WaysToWait::Functions WaysToWait::reached_by(const Functions& called) const {
   return reached;
 }
 
+/// Those of the classes themselves have been looked at.
+bool WaysToWait::lets_wait(QualType type, const Classes& classes) const {
+  bool of_theirs = false;
+  for_classes_in(type, [&](const clang::CXXRecordDecl& record) { of_theirs |= classes.contains(&record); });
+  return !of_theirs && may_wait(symbols_, type);
+}
+
 /// Who calls it gets something to wait by, or says what to call then.
 bool WaysToWait::gives(const clang::FunctionDecl& function, const Classes& classes) const {
-  const auto something = [&](QualType type) {
-    bool of_theirs = false;
-    for_classes_in(type, [&](const clang::CXXRecordDecl& record) { of_theirs |= classes.contains(&record); });
-    return !of_theirs && may_wait(symbols_, type);
-  };
-  return something(function.getReturnType()) ||
+  return lets_wait(function.getReturnType(), classes) ||
          std::ranges::any_of(function.parameters(), [&](const clang::ParmVarDecl* parameter) {
            const QualType type = parameter->getType();
            const bool out = type->isReferenceType() || type->isPointerType();
            return type->isFunctionPointerType() || is_named(type.getNonReferenceType(), "function") ||
-                  (out && !type->getPointeeType().isConstQualified() && something(type));
+                  (out && !type->getPointeeType().isConstQualified() && lets_wait(type, classes));
          });
 }
 
 bool WaysToWait::offered(Classes classes, const Functions& called, const Functions& used) const {
-  for (const clang::CXXRecordDecl* record : classes)
-    if (std::ranges::any_of(record->getDefinition()->fields(), [&](const clang::FieldDecl* field) {
-          return field->getAccess() == clang::AS_public && is_handle(symbols_, field->getType());
-        }))
-      return true;
+  const auto shows = [&](const clang::FieldDecl* field) {
+    return field->getAccess() == clang::AS_public && lets_wait(field->getType(), classes);
+  };
+  if (std::ranges::any_of(classes, [&](const clang::CXXRecordDecl* record) {
+        return std::ranges::any_of(record->getDefinition()->fields(), shows);
+      }))
+    return true;
   add_related(classes);
   const Functions reached = reached_by(called);
   return std::ranges::any_of(kept_->bodies, [&](const auto& each) {
@@ -375,7 +380,8 @@ bool WaysToWait::offered(Classes classes, const Functions& called, const Functio
     if (function->getAccess() == clang::AS_private || function->isDeleted() || function->isImplicit()) return false;
     if (is_end_or_begin(*function) && (own || !inside)) return false;
     const bool for_file = used.contains(function);
-    if (inside && !for_file && gives(*function, classes)) return true;
+    const bool takes_away = for_file && (method == nullptr || !method->isConst());  // whoever is first
+    if (inside && !takes_away && gives(*function, classes)) return true;
     return !reached.contains(function) && (inside || !for_file) && waits(*function, /*for_all=*/!inside);
   });
 }

@@ -39,6 +39,7 @@ class WaysToWait {
   struct Kept;
   class Walk;
   [[nodiscard]] bool waits(const clang::FunctionDecl& function, bool for_all) const;
+  [[nodiscard]] bool lets_wait(clang::QualType type, const Classes& classes) const;
   [[nodiscard]] bool gives(const clang::FunctionDecl& function, const Classes& classes) const;
   [[nodiscard]] Functions reached_by(const Functions& called) const;
   void add_related(Classes& classes) const;
