@@ -203,8 +203,8 @@ class Text {
   const bool torch_;
   Caller result_;
   CallerArguments arguments_;
-  Caller::Line serves_ = Caller::Line::Call;  ///< what calls are
-  WaysToWait::Functions called_;              ///< methods
+  Caller::Line serves_ = Caller::Line::Call;                                 ///< what calls are
+  WaysToWait::Functions called_;                                             ///< methods
   std::vector<std::pair<const clang::CXXRecordDecl*, std::string>> served_;  ///< objects whose methods others call
 };
 

@@ -41,7 +41,9 @@ class Judgement {
         several_(caller.users == Caller::Users::Streams),
         by_mutex_(caller.record != nullptr && !keeps_for_each_stream(symbols, *caller.record)) {}
 
-  [[nodiscard]] bool depends_on_waits() const { return closed_ || delivers_ || several_ || orders_its_calls_ || guards_; }
+  [[nodiscard]] bool depends_on_waits() const {
+    return closed_ || delivers_ || several_ || orders_its_calls_ || guards_;
+  }
   /// A method waits, or asks: others may wait between two calls.
   void somebody_waits() {
     closed_ = delivers_ = several_ = false;
@@ -176,8 +178,8 @@ class Judgement {
     return std::ranges::any_of(cuda_.orders(), [&](const EventOrder& order) {
       const bool before =
           order.to ? access.on_stream && *order.to == access.stream : access.source == ordering::AccessSource::Host;
-      const bool meant =
-          !(waits_ || gives_objects_ || (serves_ && !caller_.keeps_waits)) || (hazard.earlier.on_stream && order.from == hazard.earlier.stream);
+      const bool meant = !(waits_ || gives_objects_ || (serves_ && !caller_.keeps_waits)) ||
+                         (hazard.earlier.on_stream && order.from == hazard.earlier.stream);
       return before && meant && line(order.recorded) == earlier && line(order.waited) == later;
     });
   }

@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -39,18 +40,38 @@ bool is_one_of(llvm::StringRef name, const auto& names) { return std::ranges::fi
 
 /// Templates of the standard library that are no more than what is in them.
 bool only_holds(llvm::StringRef name) {
-  static constexpr std::array<llvm::StringRef, 32> kPlain = {
-      "vector",       "deque",         "list",
-      "forward_list", "array",         "pair",
-      "tuple",        "optional",      "variant",
-      "map",          "multimap",      "unordered_map",
-      "set",          "multiset",      "unordered_set",
-      "queue",        "stack",         "priority_queue",
-      "span",         "basic_string",  "basic_string_view",
-      "unique_ptr",   "shared_ptr",    "weak_ptr",
-      "complex",      "bitset",        "reference_wrapper",
-      "duration",     "time_point",    "initializer_list",
-      "ratio",        "unordered_multimap"};
+  static constexpr std::array<llvm::StringRef, 32> kPlain = {"vector",
+                                                             "deque",
+                                                             "list",
+                                                             "forward_list",
+                                                             "array",
+                                                             "pair",
+                                                             "tuple",
+                                                             "optional",
+                                                             "variant",
+                                                             "map",
+                                                             "multimap",
+                                                             "unordered_map",
+                                                             "set",
+                                                             "multiset",
+                                                             "unordered_set",
+                                                             "queue",
+                                                             "stack",
+                                                             "priority_queue",
+                                                             "span",
+                                                             "basic_string",
+                                                             "basic_string_view",
+                                                             "unique_ptr",
+                                                             "shared_ptr",
+                                                             "weak_ptr",
+                                                             "complex",
+                                                             "bitset",
+                                                             "reference_wrapper",
+                                                             "duration",
+                                                             "time_point",
+                                                             "initializer_list",
+                                                             "ratio",
+                                                             "unordered_multimap"};
   return is_one_of(name, kPlain);
 }
 /// They say how a container works.
@@ -152,7 +173,8 @@ struct WaysToWait::Body {
   bool for_all = false;  ///< for all of the device's work, or nobody knows for what
   bool tells = false;    ///< starts a host function
   Functions calls;
-  Classes reads;  ///< classes whose fields it names, or whose private methods
+  std::set<std::string> named;  ///< what it calls by a name alone
+  Classes reads;                ///< classes whose fields it names, or whose private methods
 };
 
 struct WaysToWait::Kept {
@@ -197,6 +219,11 @@ class WaysToWait::Walk : public clang::RecursiveASTVisitor<Walk> {
     for (const clang::NamedDecl* one : several->decls()) names(*one->getUnderlyingDecl());
     return true;
   }
+  /// In a template: which one it is, depends.
+  bool VisitCXXDependentScopeMemberExpr(const clang::CXXDependentScopeMemberExpr* member) {
+    if (body_ != nullptr) body_->named.insert(member->getMember().getAsString());
+    return true;
+  }
   bool VisitCXXConstructExpr(const clang::CXXConstructExpr* made) { return names(*made->getConstructor()); }
   bool VisitCallExpr(const clang::CallExpr* call) {
     if (body_ == nullptr || call->isTypeDependent() || llvm::isa<clang::CUDAKernelCallExpr>(call)) return true;
@@ -225,7 +252,8 @@ class WaysToWait::Walk : public clang::RecursiveASTVisitor<Walk> {
     const bool of_lambda = method != nullptr && method->getParent()->isLambda();  // its body is this one's
     if (of_lambda || runs_on_device(function) || function.getBuiltinID() != 0) return;
     const Symbols::Known& known = symbols_.known(function);
-    if (method != nullptr && method->getAccess() == clang::AS_private) body_->reads.insert(pattern_of(*method->getParent()));
+    if (method != nullptr && method->getAccess() == clang::AS_private)
+      body_->reads.insert(pattern_of(*method->getParent()));
     if (known.model != nullptr) {
       meet(*known.model);
     } else if (known.callee.in_system_header) {
@@ -241,8 +269,8 @@ class WaysToWait::Walk : public clang::RecursiveASTVisitor<Walk> {
       body_->waits = body_->waits || model.action == ActionKind::SyncObject || model.action == ActionKind::Elapsed;
       return;
     }
-    static constexpr std::array kWaits = {SyncStream,  SyncEvent, QueryStream,   QueryEvent,     EventRecord,
-                                          EventWait,   SyncContext, ContextRecord, ContextWait, StreamJoinsAll};
+    static constexpr std::array kWaits = {SyncStream, SyncEvent,   QueryStream,   QueryEvent,  EventRecord,
+                                          EventWait,  SyncContext, ContextRecord, ContextWait, StreamJoinsAll};
     static constexpr std::array kForAll = {SyncContext, ContextRecord, ContextWait, StreamJoinsAll};
     body_->waits = body_->waits || std::ranges::find(kWaits, kind) != kWaits.end();
     body_->for_all = body_->for_all || std::ranges::find(kForAll, kind) != kForAll.end();
@@ -267,6 +295,12 @@ class WaysToWait::Walk : public clang::RecursiveASTVisitor<Walk> {
 
 WaysToWait::WaysToWait(Symbols& symbols) : symbols_(symbols), kept_(std::make_unique<Kept>()) {
   Walk(symbols, *kept_).TraverseDecl(symbols.context().getTranslationUnitDecl());
+  std::map<std::string, Functions> by_name;
+  for (const auto& [function, body] : kept_->bodies) by_name[function->getNameAsString()].insert(function);
+  for (auto& [function, body] : kept_->bodies)
+    for (const std::string& name : body.named)
+      if (const auto found = by_name.find(name); found != by_name.end())
+        body.calls.insert(found->second.begin(), found->second.end());
 }
 WaysToWait::~WaysToWait() = default;
 
