@@ -96,12 +96,14 @@ class Text {
     if (!construct(record, constructor, "object", false)) return std::nullopt;
     if (way_.users == Caller::Users::Others) served_ = arguments_.objects();
     if (way_.users == Caller::Users::Others && served_.empty()) return std::nullopt;
-    result_.keeps_waits = !served_.empty() && !gives_waits(record) &&
-                          std::ranges::none_of(served_, [&](const auto& each) { return gives_waits(*each.first); });
+    WaysToWait::Classes classes = {record.getCanonicalDecl()};
+    for (const auto& [lent, name] : arguments_.objects()) classes.insert(lent->getCanonicalDecl());
     if (two) arguments_.next_user();
     if (two && !construct(record, constructor, "other", true)) return std::nullopt;
     result_.users = way_.users;
     if (!(two ? in_turns(record) : one_by_one(record))) return std::nullopt;
+    if (two || way_.users == Caller::Users::Others)
+      result_.keeps_waits = !file_.waits->offered(std::move(classes), called_, file_.calls);
     if (two) arguments_.line("delete &other;", Caller::Line::Destroy);
     arguments_.line("delete &object;", Caller::Line::Destroy);
     return finish();
@@ -123,7 +125,9 @@ class Text {
     std::vector<const clang::CXXMethodDecl*> callable;
     for (const clang::CXXMethodDecl* method : record.methods())
       for (int round = 0; round < kRounds; ++round) {
+        serves_ = Caller::Line::Serve;
         for (const auto& [service, name] : served_) call_rest(*service, name, /*before=*/true);
+        serves_ = Caller::Line::Call;
         if (!call_method(*method, "object")) break;
         if (round == 0) callable.push_back(method);
         arguments_.next_user();
@@ -151,6 +155,7 @@ class Text {
   bool call_method(const clang::CXXMethodDecl& method, const std::string& object) {
     if (!is_method(method) || arguments_.is_long()) return false;
     const auto list = arguments_.given(method);
+    if (list) called_.insert(method.getCanonicalDecl());
     if (list) call_of("(void)" + object + "." + method.getNameAsString() + "(" + *list + ");");
     return list.has_value();
   }
@@ -164,26 +169,13 @@ class Text {
         call_method(*method, object);
   }
 
-  /// Do methods that the file does not call give anything to wait for?
-  bool gives_waits(const clang::CXXRecordDecl& record) const {
-    return std::ranges::any_of(record.methods(), [&](const clang::CXXMethodDecl* method) {
-      if (!is_method(*method) || file_.calls.contains(method->getCanonicalDecl())) return false;
-      return may_wait(symbols_, method->getReturnType()) ||
-             std::ranges::any_of(method->parameters(), [&](const clang::ParmVarDecl* parameter) {
-               const QualType type = parameter->getType();
-               const bool out = type->isReferenceType() || type->isPointerType();
-               return out && !type->getPointeeType().isConstQualified() && may_wait(symbols_, type);
-             });
-    });
-  }
-
   /// What a call throws is its own matter: others are called for all that.
   void call_of(const std::string& call) {
     const bool catches = symbols_.context().getLangOpts().CXXExceptions;
     const std::string whole = catches ? "try { " + call + " } catch (...) { " + kThrew + "(); }" : call;
     // After it, callers that use PyTorch allocate.
     const std::string behind = torch_ ? std::string(" ") + kTorchCalled + "();" : "";
-    arguments_.line(whole + behind, Caller::Line::Call);
+    arguments_.line(whole + behind, serves_);
   }
 
   bool is_given_streams(const clang::CXXRecordDecl& record) const {
@@ -211,34 +203,12 @@ class Text {
   const bool torch_;
   Caller result_;
   CallerArguments arguments_;
+  Caller::Line serves_ = Caller::Line::Call;                                 ///< what calls are
+  WaysToWait::Functions called_;                                             ///< methods
   std::vector<std::pair<const clang::CXXRecordDecl*, std::string>> served_;  ///< objects whose methods others call
 };
 
 }  // namespace
-
-bool may_wait(Symbols& symbols, QualType type, int depth) {
-  constexpr int kDeepest = 4;
-  type = type.getNonReferenceType();
-  const ir::TypeKind kind = symbols.kind(type);
-  if (kind == ir::TypeKind::Stream || kind == ir::TypeKind::Event || depth > kDeepest) return true;
-  while (type->isPointerType()) type = type->getPointeeType();
-  const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
-  if (record == nullptr) return false;
-  const auto each = [&](QualType of) { return may_wait(symbols, of, depth + 1); };
-  const llvm::StringRef name = record->getName();
-  if (const auto* instance = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(record);
-      instance != nullptr && record->isInStdNamespace()) {
-    if (name.ends_with("future")) return true;
-    if (name == "basic_string") return false;
-    return std::ranges::any_of(instance->getTemplateArgs().asArray(), [&](const clang::TemplateArgument& one) {
-      return one.getKind() == clang::TemplateArgument::Type && !is_named(one.getAsType(), "allocator") &&
-             each(one.getAsType());
-    });
-  }
-  if (record->getQualifiedNameAsString() == "at::Tensor") return false;
-  if (!record->hasDefinition() || !record->isAggregate()) return true;
-  return std::ranges::any_of(record->fields(), [&](const clang::FieldDecl* field) { return each(field->getType()); });
-}
 
 bool is_public_constructor(const clang::CXXConstructorDecl& constructor) {
   return constructor.getAccess() == clang::AS_public && !constructor.isDeleted() &&

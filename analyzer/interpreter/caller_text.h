@@ -3,6 +3,7 @@
 // How the text of one caller is written. See callers.cpp.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <set>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "analyzer/interpreter/caller_numbers.h"
 #include "analyzer/interpreter/caller_tensors.h"
 #include "analyzer/interpreter/callers.h"
+#include "analyzer/interpreter/ways_to_wait.h"
 
 namespace clang {
 class CXXConstructorDecl;
@@ -44,13 +46,10 @@ struct KnownOfFile {
   UsesOfNumbers numbers;
   TensorSizes tensor_sizes;
   std::set<std::string, std::less<>> missing;  ///< fields that it compares with nullptr
+  std::unique_ptr<WaysToWait> waits;
 };
 
 bool is_public_constructor(const clang::CXXConstructorDecl& constructor);
-
-/// Can whoever has an object of this type wait for work by means of it (a stream, an event, a ticket)? Not by a tensor or
-/// by numbers.
-bool may_wait(Symbols& symbols, clang::QualType type, int depth = 0);
 
 bool keeps_for_each_stream(Symbols& symbols, const clang::CXXRecordDecl& record);
 /// A class of which one object serves several users: it has a mutex, or keeps something for each stream.

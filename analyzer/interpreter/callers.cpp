@@ -287,6 +287,7 @@ std::vector<Caller> callers(Symbols& symbols, std::size_t& left_out) {
   candidates.TraverseDecl(context.getTranslationUnitDecl());
   KnownOfFile& known = uses.known;
   known.classes = candidates.classes;
+  known.waits = std::make_unique<WaysToWait>(symbols);
   std::vector<Caller> result;
   std::size_t group = 0, of = 0, lines = 0;
   // In all ways that differ. False: no arguments can be made.

@@ -17,8 +17,9 @@ class FunctionDecl;
 namespace streamsan::analyzer {
 
 struct Caller {
-  /// What a line of the text does. `Call`: of a function of the program, `Other`: it makes arguments.
-  enum class Line : std::uint8_t { Other, Construct, Call, Destroy };
+  /// What a line of the text does. `Call`: of a function of the program, `Serve`: of a method of what an object was given,
+  /// by others (Users::Others), `Other`: it makes arguments.
+  enum class Line : std::uint8_t { Other, Construct, Call, Serve, Destroy };
   /// Who uses what is called.
   enum class Users : std::uint8_t {
     One,
@@ -36,7 +37,7 @@ struct Caller {
   bool alike = true;           ///< numbers that say which one are all 0
   std::size_t instead_of = 0;  ///< followed only if the arguments of that group do not suit; 0: in any case
   Users users = Users::One;
-  bool keeps_waits = false;  ///< Users::Others: nothing that they call gives them anything to wait for
+  bool keeps_waits = false;  ///< of several users: nobody has anything to wait with, beside what they call here
   bool empty = false;        ///< lists that it gives have no elements
   const clang::CXXRecordDecl* record = nullptr;  ///< of the object whose life it is; nullptr: it calls one function
 };

@@ -33,22 +33,26 @@ class Judgement {
         function_(function),
         cuda_(cuda),
         gives_objects_(gives_objects(symbols)),
-        closed_((is_among(options.closed) || caller.users == Caller::Users::Objects || caller.keeps_waits) &&
+        closed_((caller.users == Caller::Users::Objects ? caller.keeps_waits : is_among(options.closed)) &&
                 !gives_objects_),
+        serves_(caller.users == Caller::Users::Others),
+        delivers_(caller.keeps_waits && serves_ && !gives_objects_),
         exposing_(is_among(options.exposing)),
         several_(caller.users == Caller::Users::Streams),
         by_mutex_(caller.record != nullptr && !keeps_for_each_stream(symbols, *caller.record)) {}
 
-  [[nodiscard]] bool depends_on_waits() const { return closed_ || several_ || orders_its_calls_ || guards_; }
+  [[nodiscard]] bool depends_on_waits() const {
+    return closed_ || delivers_ || several_ || orders_its_calls_ || guards_;
+  }
   /// A method waits, or asks: others may wait between two calls.
   void somebody_waits() {
-    closed_ = several_ = false;
+    closed_ = delivers_ = several_ = false;
     waits_ = true;
   }
   [[nodiscard]] bool waited() const {
     return std::ranges::any_of(cuda_.waits(), [&](ordering::SiteId site) {
       const auto at = line(site);
-      return at && caller_.lines[*at] == Caller::Line::Call;
+      return at && (caller_.lines[*at] == Caller::Line::Call || caller_.lines[*at] == Caller::Line::Serve);
     });
   }
 
@@ -94,8 +98,12 @@ class Judgement {
       return !cuda_.given_as(hazard.allocation.range.begin) &&
              (!by_mutex_ || (locked(hazard.earlier) && locked(hazard.later)));
     if (several) return false;
+    // What others do next, they do when it is time: that it comes now is the caller's own doing.
+    if (serves_ && caller_.lines[*later] == Caller::Line::Serve) return false;
     // Whoever's stream comes later: nobody has anything to let it wait for.
-    if (closed_ && is_own(hazard.earlier) && (is_own(hazard.later) || caller_.keeps_waits)) return true;
+    const bool delivered = serves_ && caller_.lines[*earlier] == Caller::Line::Serve;
+    if (delivered && waited_before(hazard, *later)) return false;
+    if ((delivered ? delivers_ : closed_) && is_own(hazard.earlier) && (delivered || is_own(hazard.later))) return true;
     const bool guards = this->guards(hazard, *earlier, *later);
     guards_ |= guards;
     return guards;
@@ -106,10 +114,11 @@ class Judgement {
   [[nodiscard]] bool offers_order(const Follower::Sides& sides) const {
     const auto from = line(sides.earlier), to = line(sides.later);
     if (!from || !to || *from == *to || !of_object(*from) || !of_object(*to)) return false;
+    const bool by_anybody = serves_ || caller_.users == Caller::Users::Objects;
     const llvm::Function *const earlier = method(sides.earlier), *const later = method(sides.later);
     return std::ranges::any_of(cuda_.orders(), [&](const EventOrder& order) {
       const llvm::Function* const waiting = method(order.waited);
-      return order.from == sides.from && order.to == sides.to && method(order.recorded) == earlier &&
+      return order.from == sides.from && order.to == sides.to && (by_anybody || method(order.recorded) == earlier) &&
              waiting != earlier && waiting != later;
     });
   }
@@ -127,6 +136,19 @@ class Judgement {
   [[nodiscard]] std::optional<std::size_t> line(ordering::SiteId site) const {
     const Place& place = cuda_.place(site);
     return place.empty() || place.back() == nullptr ? std::nullopt : line(*place.back());
+  }
+  /// The object has waited for the stream in a call before: perhaps others do no more there. Or it did when it was made,
+  /// for what should have been done by then.
+  [[nodiscard]] bool waited_before(const ordering::Hazard& hazard, std::size_t later) const {
+    bool result = std::ranges::any_of(cuda_.orders(), [&](const EventOrder& order) {
+      return hazard.earlier.on_stream && order.from == hazard.earlier.stream && hazard.later.on_stream &&
+             order.to == hazard.later.stream && line(order.waited) < later;
+    });
+    cuda_.waits_for_nothing().for_each_empty([&](ordering::SiteId site) {
+      const auto at = line(site);
+      result |= at && caller_.lines[*at] == Caller::Line::Construct;
+    });
+    return result;
   }
   /// Does the program let one of the two streams wait for the other, as if they were two? `by_calls`: what does the later
   /// work in one call for what does the earlier in another, as if nobody else waited between calls.
@@ -156,8 +178,8 @@ class Judgement {
     return std::ranges::any_of(cuda_.orders(), [&](const EventOrder& order) {
       const bool before =
           order.to ? access.on_stream && *order.to == access.stream : access.source == ordering::AccessSource::Host;
-      const bool meant =
-          !(waits_ || gives_objects_) || (hazard.earlier.on_stream && order.from == hazard.earlier.stream);
+      const bool meant = !(waits_ || gives_objects_ || (serves_ && !caller_.keeps_waits)) ||
+                         (hazard.earlier.on_stream && order.from == hazard.earlier.stream);
       return before && meant && line(order.recorded) == earlier && line(order.waited) == later;
     });
   }
@@ -208,7 +230,10 @@ class Judgement {
   const Caller& caller_;
   const llvm::Function& function_;
   const Cuda& cuda_;
-  bool gives_objects_, closed_, exposing_;
+  bool gives_objects_, closed_;
+  bool serves_;    ///< others call the methods of what the object was given
+  bool delivers_;  ///< and nobody has anything to wait with for what they do
+  bool exposing_;
   bool several_;                   ///< what it calls serves several streams
   bool by_mutex_;                  ///< which says so by a mutex only
   bool waits_ = false;             ///< a method does

@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include "analyzer/interpreter/caller_text.h"
+#include "analyzer/interpreter/ways_to_wait.h"
 #include "analyzer/lowering/symbols.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
