@@ -27,6 +27,7 @@ using clang::tooling::Diagnostic;
 using clang::tooling::DiagnosticMessage;
 
 constexpr const char* kCompileError = "clang-diagnostic-error";
+constexpr const char* kCompilerPrefix = "clang-diagnostic-";
 
 /// What the checks said of one finding.
 struct Entry {
@@ -220,7 +221,10 @@ FileResults read_results(const std::string& file, const std::string& export_fixe
   }
   for (Diagnostic& diagnostic : exported.Diagnostics) {
     Remark site = remark(diagnostic.Message, diagnostic.BuildDirectory, lines);
-    if (diagnostic.DiagnosticName == kCompileError) {
+    // Errors that can be switched off have names of their own: a narrowing conversion.
+    if (diagnostic.DiagnosticName == kCompileError ||
+        (diagnostic.DiagLevel == Diagnostic::Error &&
+         llvm::StringRef(diagnostic.DiagnosticName).starts_with(kCompilerPrefix))) {
       out.compile_errors.push_back(std::move(site));
       continue;
     }
