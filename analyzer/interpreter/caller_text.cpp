@@ -103,7 +103,7 @@ class Text {
     result_.users = way_.users;
     if (!(two ? in_turns(record) : one_by_one(record))) return std::nullopt;
     if (two || way_.users == Caller::Users::Others)
-      result_.keeps_waits = !file_.waits->offered(std::move(classes), called_, file_.calls);
+      result_.offer = file_.waits->offered(record, std::move(classes), called_, file_.calls);
     if (two) arguments_.line("delete &other;", Caller::Line::Destroy);
     arguments_.line("delete &object;", Caller::Line::Destroy);
     return finish();

@@ -11,7 +11,6 @@
 #include "analyzer/interpreter/caller_numbers.h"
 #include "analyzer/interpreter/caller_tensors.h"
 #include "analyzer/interpreter/callers.h"
-#include "analyzer/interpreter/ways_to_wait.h"
 
 namespace clang {
 class CXXConstructorDecl;

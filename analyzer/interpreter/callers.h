@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/interpreter/ways_to_wait.h"
 #include "analyzer/lowering/symbols.h"
 
 namespace clang {
@@ -37,7 +38,7 @@ struct Caller {
   bool alike = true;           ///< numbers that say which one are all 0
   std::size_t instead_of = 0;  ///< followed only if the arguments of that group do not suit; 0: in any case
   Users users = Users::One;
-  bool keeps_waits = false;  ///< of several users: nobody has anything to wait with, beside what they call here
+  WaysToWait::Offer offer = WaysToWait::Offer::Anything;  ///< of several users: beside what they call here
   bool empty = false;        ///< lists that it gives have no elements
   const clang::CXXRecordDecl* record = nullptr;  ///< of the object whose life it is; nullptr: it calls one function
 };

@@ -33,10 +33,10 @@ class Judgement {
         function_(function),
         cuda_(cuda),
         gives_objects_(gives_objects(symbols)),
-        closed_((caller.users == Caller::Users::Objects ? caller.keeps_waits : is_among(options.closed)) &&
-                !gives_objects_),
+        share_(caller.users == Caller::Users::Objects),
+        closed_((share_ ? caller.offer != WaysToWait::Offer::Anything : is_among(options.closed)) && !gives_objects_),
         serves_(caller.users == Caller::Users::Others),
-        delivers_(caller.keeps_waits && serves_ && !gives_objects_),
+        delivers_(serves_ && caller.offer == WaysToWait::Offer::Nothing && !gives_objects_),
         exposing_(is_among(options.exposing)),
         several_(caller.users == Caller::Users::Streams),
         by_mutex_(caller.record != nullptr && !keeps_for_each_stream(symbols, *caller.record)) {}
@@ -103,7 +103,9 @@ class Judgement {
     // Whoever's stream comes later: nobody has anything to let it wait for.
     const bool delivered = serves_ && caller_.lines[*earlier] == Caller::Line::Serve;
     if (delivered && waited_before(hazard, *later)) return false;
-    if ((delivered ? delivers_ : closed_) && is_own(hazard.earlier) && (delivered || is_own(hazard.later))) return true;
+    if ((delivered ? delivers_ : closed_ && !is_shown(hazard.earlier)) && is_own(hazard.earlier) &&
+        (delivered || is_own(hazard.later)))
+      return true;
     const bool guards = this->guards(hazard, *earlier, *later);
     guards_ |= guards;
     return guards;
@@ -114,7 +116,7 @@ class Judgement {
   [[nodiscard]] bool offers_order(const Follower::Sides& sides) const {
     const auto from = line(sides.earlier), to = line(sides.later);
     if (!from || !to || *from == *to || !of_object(*from) || !of_object(*to)) return false;
-    const bool by_anybody = serves_ || caller_.users == Caller::Users::Objects;
+    const bool by_anybody = serves_ || share_;
     const llvm::Function *const earlier = method(sides.earlier), *const later = method(sides.later);
     return std::ranges::any_of(cuda_.orders(), [&](const EventOrder& order) {
       const llvm::Function* const waiting = method(order.waited);
@@ -178,8 +180,9 @@ class Judgement {
     return std::ranges::any_of(cuda_.orders(), [&](const EventOrder& order) {
       const bool before =
           order.to ? access.on_stream && *order.to == access.stream : access.source == ordering::AccessSource::Host;
-      const bool meant = !(waits_ || gives_objects_ || (serves_ && !caller_.keeps_waits)) ||
-                         (hazard.earlier.on_stream && order.from == hazard.earlier.stream);
+      const bool offered = (serves_ || share_) && caller_.offer != WaysToWait::Offer::Nothing;
+      const bool meant =
+          !(waits_ || gives_objects_ || offered) || (hazard.earlier.on_stream && order.from == hazard.earlier.stream);
       return before && meant && line(order.recorded) == earlier && line(order.waited) == later;
     });
   }
@@ -202,6 +205,13 @@ class Judgement {
   [[nodiscard]] bool of_object(std::size_t line) const { return caller_.lines[line] != Caller::Line::Other; }
   [[nodiscard]] bool is_own(const ordering::Access& access) const {
     return !access.on_stream || !cuda_.is_given(access.stream);
+  }
+  /// One of the objects that share another one lets callers wait for it. The other one's streams are not theirs to show.
+  [[nodiscard]] bool is_shown(const ordering::Access& access) const {
+    if (!share_ || caller_.offer == WaysToWait::Offer::Nothing || !access.on_stream) return false;
+    const auto site = cuda_.made(access.stream);
+    const auto at = site ? line(*site) : std::nullopt;
+    return !at || caller_.lines[*at] != Caller::Line::Other;
   }
   [[nodiscard]] bool is_anybodys(const ordering::Access& access) const {
     if (!access.on_stream) return false;
@@ -230,7 +240,9 @@ class Judgement {
   const Caller& caller_;
   const llvm::Function& function_;
   const Cuda& cuda_;
-  bool gives_objects_, closed_;
+  bool gives_objects_;
+  bool share_;  ///< two objects share one that they were given
+  bool closed_;
   bool serves_;    ///< others call the methods of what the object was given
   bool delivers_;  ///< and nobody has anything to wait with for what they do
   bool exposing_;

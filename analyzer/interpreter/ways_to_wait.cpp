@@ -392,17 +392,21 @@ bool WaysToWait::gives(const clang::FunctionDecl& function, const Classes& class
          });
 }
 
-bool WaysToWait::offered(Classes classes, const Functions& called, const Functions& used) const {
-  const auto shows = [&](const clang::FieldDecl* field) {
-    return field->getAccess() == clang::AS_public && lets_wait(field->getType(), classes);
+WaysToWait::Offer WaysToWait::offered(const clang::CXXRecordDecl& user, Classes classes, const Functions& called,
+                                      const Functions& used) const {
+  bool own_handles = false;
+  const auto by_another = [&](const clang::CXXRecordDecl& record) {
+    const bool by_user = pattern_of(record) == pattern_of(user) || user.isDerivedFrom(&record);
+    own_handles |= by_user;
+    return !by_user;
   };
-  if (std::ranges::any_of(classes, [&](const clang::CXXRecordDecl* record) {
-        return std::ranges::any_of(record->getDefinition()->fields(), shows);
-      }))
-    return true;
+  for (const clang::CXXRecordDecl* record : classes)
+    for (const clang::FieldDecl* field : record->getDefinition()->fields())
+      if (field->getAccess() == clang::AS_public && lets_wait(field->getType(), classes) && by_another(*record))
+        return Offer::Anything;
   add_related(classes);
   const Functions reached = reached_by(called);
-  return std::ranges::any_of(kept_->bodies, [&](const auto& each) {
+  const bool any = std::ranges::any_of(kept_->bodies, [&](const auto& each) {
     const auto& [function, body] = each;
     const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(function);
     const bool own = method != nullptr && classes.contains(method->getParent()->getCanonicalDecl());
@@ -415,9 +419,10 @@ bool WaysToWait::offered(Classes classes, const Functions& called, const Functio
     if (is_end_or_begin(*function) && (own || !inside)) return false;
     const bool for_file = used.contains(function);
     const bool takes_away = for_file && (method == nullptr || !method->isConst());  // whoever is first
-    if (inside && !takes_away && gives(*function, classes)) return true;
+    if (inside && !takes_away && gives(*function, classes) && (!own || by_another(*method->getParent()))) return true;
     return !reached.contains(function) && (inside || !for_file) && waits(*function, /*for_all=*/!inside);
   });
+  return any ? Offer::Anything : own_handles ? Offer::OwnHandles : Offer::Nothing;
 }
 
 }  // namespace streamsan::analyzer

@@ -3,6 +3,7 @@
 // Whether others than a made-up caller may wait for the work of the objects that it uses. See ways_to_wait.cpp.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <set>
@@ -31,9 +32,15 @@ class WaysToWait {
   explicit WaysToWait(Symbols& symbols);
   ~WaysToWait();
 
-  /// Is there a way to wait for work of objects of these classes, beside the functions that `called` call? `used`: the
-  /// file calls them, so what they give is for the file.
-  [[nodiscard]] bool offered(Classes classes, const Functions& called, const Functions& used) const;
+  enum class Offer : std::uint8_t {
+    Nothing,
+    OwnHandles,  ///< the user gives something to wait by for its own work
+    Anything,
+  };
+  /// Is there a way to wait for work of objects of these classes, one of which is that of their user, beside the functions
+  /// that `called` call? `used`: the file calls them, so what they give is for the file.
+  [[nodiscard]] Offer offered(const clang::CXXRecordDecl& user, Classes classes, const Functions& called,
+                              const Functions& used) const;
 
  private:
   struct Body;
