@@ -39,7 +39,7 @@ struct Caller {
   std::size_t instead_of = 0;  ///< followed only if the arguments of that group do not suit; 0: in any case
   Users users = Users::One;
   WaysToWait::Offer offer = WaysToWait::Offer::Anything;  ///< of several users: beside what they call here
-  bool empty = false;        ///< lists that it gives have no elements
+  bool empty = false;                                     ///< lists that it gives have no elements
   const clang::CXXRecordDecl* record = nullptr;  ///< of the object whose life it is; nullptr: it calls one function
 };
 
