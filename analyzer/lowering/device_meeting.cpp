@@ -5,6 +5,7 @@
 #include "analyzer/lowering/device_meeting.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <string>
 
@@ -14,6 +15,7 @@
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/Stmt.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace streamsan::analyzer::device {
 namespace {
@@ -52,7 +54,8 @@ Signs signs_of(const clang::Stmt& statement) {
   const llvm::StringRef name = callee->getName();
   if (const auto* method = dyn_cast<clang::CXXMemberCallExpr>(call)) {
     const bool system = is_system_atomic(*method);
-    return {.load = system && (name == "load" || name == "test" || name == "wait"), .system = system};
+    static constexpr std::array<llvm::StringRef, 3> kLoads = {"load", "test", "wait"};
+    return {.load = system && llvm::is_contained(kLoads, name), .system = system};
   }
   return {.load = name.starts_with("atomic"), .system = name.ends_with("_system") || name.ends_with("_sys")};
 }
