@@ -66,7 +66,8 @@ class Visitor : public clang::RecursiveASTVisitor<Visitor> {
   bool VisitCXXRecordDecl(clang::CXXRecordDecl* record) {
     if (!record->isThisDeclarationADefinition() || record->isLambda() || record->isDependentContext()) return true;
     for (const clang::CXXMethodDecl* method : record->methods()) {
-      if (method->getAccess() == clang::AS_private || method->isImplicit() || method->isStatic() ||
+      if (method->getAccess() == clang::AS_private || method->isImplicit() || method->isDeleted() ||
+          method->isStatic() || method->isCopyAssignmentOperator() || method->isMoveAssignmentOperator() ||
           llvm::isa<clang::CXXConstructorDecl>(method))
         continue;
       found.given_out |= gives_event(method->getReturnType());
