@@ -287,7 +287,7 @@ std::uint64_t hash_of(Machine& machine, ordering::Range range) {
 }  // namespace
 
 void Cuda::stage(Machine& machine, ordering::SiteId site, ordering::Range source, Word target, Word stream) {
-  if (!Memory::is_device(target)) staged_.overwritten({target, target + source.size()});
+  if (!Memory::is_device(target)) staged_.written({target, target + source.size()}, std::nullopt);
   if (!Memory::is_device(source.begin) && capturing_.contains(stream))
     staged_.captured(site, source, target, hash_of(machine, source));
 }

@@ -28,7 +28,7 @@ void Cuda::touch(Machine& machine, Word address, std::size_t size, bool write) {
   if (write) forget_values(address, address + size);
   end_host_function(machine);
   if (host_function_ && host_function_->thread == machine.thread().number) {
-    if (write) staged_.overwritten({address, address + size});
+    if (write) staged_.written({address, address + size}, std::nullopt);
     host_function_->settled = false;
     host_function_->touches.emplace_back(
         now(machine, host_function_->name),

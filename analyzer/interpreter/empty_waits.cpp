@@ -38,16 +38,18 @@ std::vector<EmptyWait> EmptyWaits::found(
   }
   if (result.empty() || exported_) return {};
   std::set<const llvm::Function*> leading;
+  const auto leads = [&](const llvm::Function& called) {
+    return called.isDeclaration() ? records(called) : leading.contains(&called);
+  };
   for (bool grew = true; grew;) {
     grew = false;
     for_each_call(module, [&](const llvm::CallBase& call, const llvm::Function& called) {
-      if (called.isDeclaration() ? records(called) : leading.contains(&called))
-        grew |= leading.insert(call.getFunction()).second;
+      if (leads(called)) grew |= leading.insert(call.getFunction()).second;
     });
   }
   bool all = true;
   for_each_call(module, [&](const llvm::CallBase& call, const llvm::Function& called) {
-    if (called.isDeclaration() ? records(called) : leading.contains(&called)) all &= calls_.contains(&call);
+    if (leads(called)) all &= calls_.contains(&call);
   });
   return all ? result : std::vector<EmptyWait>();
 }

@@ -25,8 +25,7 @@ class Visitor : public clang::RecursiveASTVisitor<Visitor> {
   bool TraverseDecl(clang::Decl* declaration) {
     if (declaration == nullptr) return true;
     const bool is_outer = declaration->getDeclContext() == nullptr || declaration->getDeclContext()->isFileContext();
-    if (is_outer && !llvm::isa<clang::TranslationUnitDecl>(declaration) &&
-        sources_.isInSystemHeader(sources_.getExpansionLoc(declaration->getLocation())))
+    if (is_outer && !llvm::isa<clang::TranslationUnitDecl>(declaration) && symbols_.in_system_header(*declaration))
       return true;
     return RecursiveASTVisitor::TraverseDecl(declaration);
   }

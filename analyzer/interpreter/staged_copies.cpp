@@ -17,18 +17,10 @@ void StagedCopies::captured(ordering::SiteId site, ordering::Range source, std::
     known->second.several = true;
 }
 
-void StagedCopies::written(ordering::Range range, ordering::SiteId site) {
+void StagedCopies::written(ordering::Range range, std::optional<ordering::SiteId> site) {
   for (auto& [copy, kept] : captured_) {
     if (!kept.source.overlaps(range)) continue;
     kept.written = site;
-    kept.used_by.reset();
-  }
-}
-
-void StagedCopies::overwritten(ordering::Range range) {
-  for (auto& [copy, kept] : captured_) {
-    if (!kept.source.overlaps(range)) continue;
-    kept.written.reset();
     kept.used_by.reset();
   }
 }

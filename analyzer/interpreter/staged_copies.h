@@ -36,10 +36,8 @@ class StagedCopies {
  public:
   /// Into a graph. `bytes`: a hash of those at the source.
   void captured(ordering::SiteId site, ordering::Range source, std::uint64_t destination, std::uint64_t bytes);
-  /// By the host, as the program goes.
-  void written(ordering::Range range, ordering::SiteId site);
-  /// In another way: who it is for is not known.
-  void overwritten(ordering::Range range);
+  /// By the host, as the program goes. Without a site in another way: who it is for is not known.
+  void written(ordering::Range range, std::optional<ordering::SiteId> site);
   /// A graph that has the captured copy is launched. `bytes`: the hash of those at a place. Reported once.
   std::optional<OvertakenCopy> launched(ordering::SiteId copy, ordering::SiteId launch,
                                         const std::function<std::uint64_t(ordering::Range)>& bytes);

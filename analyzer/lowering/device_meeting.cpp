@@ -60,66 +60,69 @@ Signs signs_of(const clang::Stmt& statement) {
   return {.load = name.starts_with("atomic"), .system = name.ends_with("_system") || name.ends_with("_sys")};
 }
 
-class Search {
- public:
-  [[nodiscard]] bool found() const { return waits_ && system_; }
+constexpr unsigned kDeepestCondition = 4;
 
-  void look(const clang::FunctionDecl& function) {
+/// Itself, or what it calls.
+bool loads(const clang::Stmt* statement, unsigned deep) {
+  if (statement == nullptr || deep > kDeepestCondition) return false;
+  if (signs_of(*statement).load) return true;
+  const auto* call = dyn_cast<clang::CallExpr>(statement);
+  const clang::FunctionDecl* callee = call == nullptr ? nullptr : call->getDirectCallee();
+  const clang::FunctionDecl* definition = nullptr;
+  if (callee != nullptr && callee->hasBody(definition) && loads(definition->getBody(), deep + 1)) return true;
+  return std::ranges::any_of(statement->children(), [&](const clang::Stmt* child) { return loads(child, deep); });
+}
+
+/// `if (flag != 0) break;`
+bool ends_by_load(const clang::Stmt* body) {
+  if (body == nullptr) return false;
+  if (const auto* choice = dyn_cast<clang::IfStmt>(body); choice != nullptr && leaves(choice->getThen()))
+    return loads(choice->getCond(), 0);
+  return std::ranges::any_of(body->children(), ends_by_load);
+}
+
+template <typename Loop>
+bool waits_as(const clang::Stmt& statement) {
+  const auto* loop = dyn_cast<Loop>(&statement);
+  return loop != nullptr && (loads(loop->getCond(), 0) || ends_by_load(loop->getBody()));
+}
+
+bool has_waiting_loop(const clang::Stmt* statement) {
+  if (statement == nullptr) return false;
+  return waits_as<clang::WhileStmt>(*statement) || waits_as<clang::DoStmt>(*statement) ||
+         waits_as<clang::ForStmt>(*statement) || std::ranges::any_of(statement->children(), has_waiting_loop);
+}
+
+/// A function and those that it calls.
+struct Reached {
+  static constexpr std::size_t kMost = 200;
+  std::set<const clang::FunctionDecl*> definitions;
+  bool system = false;
+
+  void add(const clang::FunctionDecl& function) {
     const clang::FunctionDecl* definition = nullptr;
-    if (seen_.size() >= kMostFunctions || !function.hasBody(definition) || !seen_.insert(definition).second) return;
-    look(definition->getBody());
+    if (definitions.size() < kMost && function.hasBody(definition) && definitions.insert(definition).second)
+      look(definition->getBody());
   }
 
  private:
-  static constexpr std::size_t kMostFunctions = 200;
-  static constexpr unsigned kDeepestCondition = 4;
-
   void look(const clang::Stmt* statement) {
-    if (statement == nullptr || found()) return;
-    system_ |= signs_of(*statement).system;
-    if (const auto* loop = dyn_cast<clang::WhileStmt>(statement))
-      waits_ |= loads(loop->getCond(), 0) || ends_by_load(loop->getBody());
-    if (const auto* loop = dyn_cast<clang::DoStmt>(statement))
-      waits_ |= loads(loop->getCond(), 0) || ends_by_load(loop->getBody());
-    if (const auto* loop = dyn_cast<clang::ForStmt>(statement))
-      waits_ |= loads(loop->getCond(), 0) || ends_by_load(loop->getBody());
+    if (statement == nullptr) return;
+    system |= signs_of(*statement).system;
     if (const auto* call = dyn_cast<clang::CallExpr>(statement))
-      if (const clang::FunctionDecl* callee = call->getDirectCallee()) look(*callee);
+      if (const clang::FunctionDecl* callee = call->getDirectCallee()) add(*callee);
     for (const clang::Stmt* child : statement->children()) look(child);
   }
-
-  /// `if (flag != 0) break;`
-  static bool ends_by_load(const clang::Stmt* body) {
-    if (body == nullptr) return false;
-    if (const auto* choice = dyn_cast<clang::IfStmt>(body); choice != nullptr && leaves(choice->getThen()))
-      return loads(choice->getCond(), 0);
-    return std::ranges::any_of(body->children(), [](const clang::Stmt* child) { return ends_by_load(child); });
-  }
-
-  /// Itself, or what it calls.
-  static bool loads(const clang::Stmt* statement, unsigned deep) {
-    if (statement == nullptr || deep > kDeepestCondition) return false;
-    if (signs_of(*statement).load) return true;
-    const auto* call = dyn_cast<clang::CallExpr>(statement);
-    const clang::FunctionDecl* callee = call == nullptr ? nullptr : call->getDirectCallee();
-    const clang::FunctionDecl* definition = nullptr;
-    if (callee != nullptr && callee->hasBody(definition) && loads(definition->getBody(), deep + 1)) return true;
-    for (const clang::Stmt* child : statement->children())
-      if (loads(child, deep)) return true;
-    return false;
-  }
-
-  std::set<const clang::FunctionDecl*> seen_;
-  bool waits_ = false;
-  bool system_ = false;
 };
 
 }  // namespace
 
 bool meets_others(const clang::FunctionDecl& kernel) {
-  Search search;
-  search.look(kernel);
-  return search.found();
+  Reached reached;
+  reached.add(kernel);
+  return reached.system && std::ranges::any_of(reached.definitions, [](const clang::FunctionDecl* each) {
+           return has_waiting_loop(each->getBody());
+         });
 }
 
 }  // namespace streamsan::analyzer::device

@@ -24,8 +24,6 @@ namespace {
 namespace tidy = clang::tidy;
 
 constexpr const char* kPrefix = "streamsan-";
-/// Warnings of the compiler can be asked for; they are off by default.
-constexpr const char* kCompilerPrefix = "clang-diagnostic-";
 
 std::vector<std::string> items_of(const std::string& globs) {
   std::vector<std::string> items;

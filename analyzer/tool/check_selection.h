@@ -19,6 +19,11 @@
 
 namespace streamsan::analyzer {
 
+/// In front of the names of the compiler's warnings, and of errors that can be switched off.
+inline constexpr const char* kCompilerPrefix = "clang-diagnostic-";
+/// Of all its other errors.
+inline constexpr const char* kCompileError = "clang-diagnostic-error";
+
 struct Selection {
   clang::tidy::ClangTidyOptions options;                     ///< for the worker, complete
   std::vector<std::pair<std::string, std::string>> enabled;  ///< name and where it was switched on

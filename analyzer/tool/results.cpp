@@ -26,9 +26,6 @@ namespace {
 using clang::tooling::Diagnostic;
 using clang::tooling::DiagnosticMessage;
 
-constexpr const char* kCompileError = "clang-diagnostic-error";
-constexpr const char* kCompilerPrefix = "clang-diagnostic-";
-
 /// What the checks said of one finding.
 struct Entry {
   std::string check;

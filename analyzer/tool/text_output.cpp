@@ -11,6 +11,7 @@
 #include <sstream>
 #include <tuple>
 
+#include "analyzer/tool/check_selection.h"
 #include "analyzer/tool/files.h"
 #include "analyzer/tool/signals.h"
 
@@ -151,7 +152,7 @@ std::string shown_text(const std::string& output, const FileResults& results,
   std::istringstream lines(output);
   for (std::string line; std::getline(lines, line);) {
     if (const std::optional<Head> head = read_head(line)) {
-      if (head->check == "clang-diagnostic-error") {
+      if (head->check == kCompileError) {
         keep = all_errors || compile_errors++ == 0;
       } else {
         const auto range = hidden.equal_range({head->check, head->line, head->column});
