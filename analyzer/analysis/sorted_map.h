@@ -26,6 +26,11 @@ class SortedMap {
   /// In any order; of equal keys the last one counts.
   static SortedMap from(std::vector<Entry> entries) {
     SortedMap result;
+    // Most come in order: they were those of another map.
+    if (std::ranges::adjacent_find(entries, not_before) == entries.end()) {
+      result.entries_ = std::move(entries);
+      return result;
+    }
     std::stable_sort(entries.begin(), entries.end(), before);
     for (Entry& entry : entries) {
       if (!result.entries_.empty() && result.entries_.back().first == entry.first) {
@@ -65,6 +70,7 @@ class SortedMap {
 
  private:
   static bool before(const Entry& a, const Entry& b) { return a.first < b.first; }
+  static bool not_before(const Entry& a, const Entry& b) { return !before(a, b); }
   std::vector<Entry> entries_;
 };
 

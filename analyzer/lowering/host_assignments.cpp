@@ -16,6 +16,7 @@
 #include "analyzer/lowering/host_tensors.h"
 #include "analyzer/lowering/host_unit.h"
 #include "analyzer/lowering/host_values.h"
+#include "analyzer/models/types.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
 
@@ -93,8 +94,7 @@ void Assignments::assign(ir::PlaceId target, const clang::Expr* source) {
                                 out_.site(*source));
       return out_.emit_assign(target, values_.computed_integer(source), out_.site(*source));
     case TypeKind::Event:
-      // cudaLaunchAttributeValue::launchCompletionEvent: the launch records it.
-      if (llvm::StringRef(out_[target].owner).contains_insensitive("LaunchAttributeValue"))
+      if (is_launch_attribute(out_[target].owner))
         out_.emit({.kind = ir::OpKind::Escape, .site = out_.site(*source), .source = values_.operand(source)});
       [[fallthrough]];
     case TypeKind::Stream:

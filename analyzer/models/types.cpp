@@ -163,4 +163,9 @@ std::optional<ir::Operand::Kind> Types::stream_constant(std::string_view variabl
   return std::nullopt;
 }
 
+bool is_launch_attribute(std::string_view qualified_class) {
+  // cudaLaunchAttributeValue, CUlaunchAttributeValue_union
+  return qualified_class.find("aunchAttributeValue") != std::string_view::npos;
+}
+
 }  // namespace streamsan::analyzer

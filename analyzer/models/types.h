@@ -39,4 +39,8 @@ class Types {
 /// was not seen. See host.cpp.
 bool known_harmless(const Callee& callee);
 
+/// The class describes a launch's attribute: the launch records an event that is written into one
+/// (cudaLaunchAttributeValue::launchCompletionEvent).
+bool is_launch_attribute(std::string_view qualified_class);
+
 }  // namespace streamsan::analyzer
