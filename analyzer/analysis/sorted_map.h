@@ -23,22 +23,28 @@ class SortedMap {
   using const_iterator = typename std::vector<Entry>::const_iterator;
 
   SortedMap() = default;
-  /// In any order; of equal keys the last one counts.
-  static SortedMap from(std::vector<Entry> entries) {
+  /// `sorted` is in order, each key once; `others` need not be. Of equal keys that of `sorted` counts, else the last one.
+  static SortedMap from(std::vector<Entry> sorted, std::vector<Entry> others = {}) {
     SortedMap result;
-    // Most come in order: they were those of another map.
-    if (std::ranges::adjacent_find(entries, not_before) == entries.end()) {
-      result.entries_ = std::move(entries);
+    if (others.empty()) {
+      result.entries_ = std::move(sorted);
       return result;
     }
-    std::stable_sort(entries.begin(), entries.end(), before);
-    for (Entry& entry : entries) {
+    std::stable_sort(others.begin(), others.end(), before);
+    result.entries_.reserve(sorted.size() + others.size());
+    const auto take = [&](Entry& entry) {
       if (!result.entries_.empty() && result.entries_.back().first == entry.first) {
         result.entries_.back() = std::move(entry);
       } else {
         result.entries_.push_back(std::move(entry));
       }
+    };
+    auto next = others.begin();
+    for (Entry& entry : sorted) {
+      while (next != others.end() && !before(entry, *next)) take(*next++);
+      take(entry);
     }
+    while (next != others.end()) take(*next++);
     return result;
   }
 
@@ -70,7 +76,6 @@ class SortedMap {
 
  private:
   static bool before(const Entry& a, const Entry& b) { return a.first < b.first; }
-  static bool not_before(const Entry& a, const Entry& b) { return !before(a, b); }
   std::vector<Entry> entries_;
 };
 

@@ -317,14 +317,16 @@ void Store::age(Values& values, const Aging& aging) {
     for (auto& entry : held_) entry.second = values.aged(entry.second, aging);
     return;
   }
-  std::vector<Held::Entry> held;
+  // Few of them get another name, and so another place in the order.
+  std::vector<Held::Entry> same, moved;
+  same.reserve(held_.size());
   for (const auto& [location, value] : held_) {
     const LocationId at = values.aged(location, aging);
     // An element at an index that is no longer the present one cannot be named any more.
     if (at != location && values[at].kind != LKind::Stamp && !values.precise(at)) continue;
-    held.push_back({at, values.aged(value, aging)});
+    (at == location ? same : moved).push_back({at, values.aged(value, aging)});
   }
-  held_ = Held::from(std::move(held));
+  held_ = Held::from(std::move(same), std::move(moved));
 }
 
 Store Store::join(Values& values, std::uint32_t block, const std::vector<Store>& ends, const Store& before,
@@ -334,13 +336,11 @@ Store Store::join(Values& values, std::uint32_t block, const std::vector<Store>&
     const Value& value = values[id];
     return value.kind == Value::Kind::Merge && value.site == block && value.location == location && !value.older;
   };
-  // Where each of them has come to, in its own order of locations.
+  // Where each of them has come to: all are walked through together, in the order of locations.
   std::vector<Held::const_iterator> at;
-  const auto held_at = [&](std::size_t end, LocationId location) -> std::optional<ValueId> {
-    Held::const_iterator& it = at[end];
-    while (it != ends[end].held_.end() && it->first < location) ++it;
-    if (it == ends[end].held_.end() || it->first != location) return std::nullopt;
-    return it->second;
+  for (const Store& end : ends) at.push_back(end.held_.begin());
+  const auto holds = [&](std::size_t end, LocationId location) {
+    return at[end] != ends[end].held_.end() && at[end]->first == location;
   };
   const auto note = [&](LocationId location) {
     return values[location].kind == LKind::Stamp || values[location].kind == LKind::Alias;
@@ -354,7 +354,8 @@ Store Store::join(Values& values, std::uint32_t block, const std::vector<Store>&
           earlier != before.held_.end() && is_merge(earlier->second, location))
         joined = earlier->second;
     for (std::size_t end = 0; end < ends.size(); ++end) {
-      std::optional<ValueId> value = held_at(end, location);
+      std::optional<ValueId> value;
+      if (holds(end, location)) value = at[end]->second;
       if (!value && !values.local(location)) value = note(location) ? kUnknown : ends[end].load(values, location);
       // An element of a local array that was stored to under a name that may mean it: `slots[i]` in a loop.
       if (!value && !note(location) && ends[end].since(values, location) != kUnknown)
@@ -369,21 +370,28 @@ Store Store::join(Values& values, std::uint32_t block, const std::vector<Store>&
     }
     return joined ? *joined : values.merge(block, location);
   };
+  const auto alike = [&](LocationId location) {
+    for (std::size_t end = 0; end < ends.size(); ++end)
+      if (!holds(end, location) || at[end]->second != at.front()->second) return false;
+    return true;
+  };
   Store result;
   std::vector<Held::Entry> held;
-  for (std::size_t end = 0; end < ends.size(); ++end) {
-    at.clear();
-    for (const Store& other : ends) at.push_back(other.held_.begin());
-    for (const auto& [location, value] : ends[end].held_) {
-      bool done = false;
-      for (std::size_t earlier = 0; earlier < end && !done; ++earlier) done = held_at(earlier, location).has_value();
-      if (!done) held.push_back({location, merge(location)});
-    }
-    for (const auto& [star, made] : ends[end].makers_) {
+  held.reserve(ends.front().size());
+  for (;;) {
+    std::optional<LocationId> next;
+    for (std::size_t end = 0; end < ends.size(); ++end)
+      if (at[end] != ends[end].held_.end() && (!next || at[end]->first < *next)) next = at[end]->first;
+    if (!next) break;
+    held.push_back({*next, !sticky && alike(*next) ? at.front()->second : merge(*next)});
+    for (std::size_t end = 0; end < ends.size(); ++end)
+      if (holds(end, *next)) ++at[end];
+  }
+  for (const Store& end : ends)
+    for (const auto& [star, made] : end.makers_) {
       const auto [it, added] = result.makers_.try_emplace(star, made);
       it->second = values.join(it->second, made);
     }
-  }
   result.held_ = Held::from(std::move(held));
   return result;
 }

@@ -149,9 +149,12 @@ void words_of<Check::PrematureFree>(Draft& draft) {
     return;
   }
   if (hazard.which == CheckCase::UseAfterFree) {
-    draft.say(what(draft.later()) + on_stream(draft.later().stream) + " " + may_do(draft.later().mode) + " " + memory +
-              " after " + what(draft.earlier()) + on_stream(draft.earlier().stream) + " has freed it");
-    draft.note(draft.earlier().where, memory + " is freed here" + on_stream(draft.earlier().stream),
+    const bool named = !hazard.buffer.name.empty();
+    draft.say(what(draft.later()) + on_stream(draft.later().stream) + " " + may_do(draft.later().mode) + " " +
+              (named ? memory : "memory") + " after " + what(draft.earlier()) + on_stream(draft.earlier().stream) +
+              " has freed it");
+    draft.note(draft.earlier().where,
+               (named ? memory : "the memory") + " is freed here" + on_stream(draft.earlier().stream),
                lane(draft.earlier().stream));
     draft.note_origin(hazard.buffer, "");
     if (draft.later().work == ir::Work::GraphLaunch)

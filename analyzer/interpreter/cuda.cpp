@@ -23,7 +23,7 @@ using ordering::Footprint;
 using ordering::MemoryKind;
 
 Cuda::Cuda(Symbols& symbols, const HostModule& host, ordering::HazardSink& sink, bool per_thread_default_stream)
-    : symbols_(symbols), host_(host), model_({}, sink), per_thread_(per_thread_default_stream) {
+    : symbols_(symbols), host_(host), sink_(sink), model_({}, sink), per_thread_(per_thread_default_stream) {
   places_.emplace_back();
   turns_.emplace_back();
   names_.emplace_back();
@@ -272,6 +272,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
     case EffectKind::Free:
     case EffectKind::FreeHost:
       if (argument(effect.object) == 0) return Outcome::Done;
+      if (const auto* memory = model_.find_allocation(argument(effect.object))) staged_.freed(*memory, call.site);
       model_.free(call, context, argument(effect.object));
       finish();
       return Outcome::Done;
@@ -359,14 +360,9 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       const Word graph = argument(effect.object);
       const ordering::StreamId in = stream(handle);
       model_.graph_launch(call, in, graph);
-      // What was captured elsewhere, done here. Launches of one graph follow each other: the first graph_launch() waits
-      // for the one before, the second is what the next one waits for.
-      for (const auto& [captured, action] : graphs_[graph]) {
-        const std::string& what = name(captured);
-        action(now(machine, what.empty() ? model.name : what + " of a graph"), in);
-        if (const auto overtaken = overtaken_copy(machine, captured, call.site); overtaken && on_overtaken_copy)
-          on_overtaken_copy(*overtaken);
-      }
+      // Launches of one graph follow each other: the first graph_launch() waits for the one before, the second is what
+      // the next one waits for.
+      launch_captured(machine, graph, call, model.name, in);
       model_.graph_launch(call, in, graph);
       return Outcome::Done;
     }

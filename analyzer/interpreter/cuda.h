@@ -88,6 +88,8 @@ class Cuda {
   [[nodiscard]] const std::string& name(ordering::SiteId site) const { return names_[static_cast<std::size_t>(site)]; }
   /// The name of the kernel that was launched there; empty: none was.
   [[nodiscard]] std::string kernel(ordering::SiteId site) const;
+  /// What is done there a graph does that is launched.
+  [[nodiscard]] bool is_of_graph(ordering::SiteId site) const { return of_graphs_.contains(site); }
   [[nodiscard]] std::optional<ordering::SiteId> made(ordering::StreamId stream) const;
   [[nodiscard]] std::optional<ordering::SiteId> made(ordering::EventId event) const;
   std::function<void(const FailingRecord&)> on_failing_record;
@@ -288,6 +290,7 @@ class Cuda {
 
   Symbols& symbols_;
   const HostModule& host_;
+  ordering::HazardSink& sink_;
   ordering::Model model_;
   KernelEffects kernels_;
   std::vector<Place> places_;
@@ -306,6 +309,7 @@ class Cuda {
   KernelHandles kernel_handles_;
   std::map<Word, Word> shadows_;  ///< variables of the device, by that of the host
   std::map<Word, std::vector<Captured>> graphs_;
+  std::set<ordering::SiteId> of_graphs_;
   std::map<Word, Word> capturing_;  ///< stream -> graph
   std::map<Word, Word> capture_events_;
   bool made_up_ = false;
@@ -316,7 +320,7 @@ class Cuda {
   EmptyWaits empty_waits_;
   /// A copy from `source`: of the host's memory, captured or not, or from elsewhere.
   void stage(Machine& machine, ordering::SiteId site, ordering::Range source, Word target, Word stream);
-  std::optional<OvertakenCopy> overtaken_copy(Machine& machine, ordering::SiteId copy, ordering::SiteId launch);
+  void launch_captured(Machine& machine, Word graph, ordering::Call call, const std::string& name, ordering::StreamId in);
   StagedCopies staged_;
   std::map<Word, ValueWrite> value_writes_;  ///< the last one, by address
   std::vector<ordering::SiteId> threw_;

@@ -287,13 +287,40 @@ std::uint64_t hash_of(Machine& machine, ordering::Range range) {
 }  // namespace
 
 void Cuda::stage(Machine& machine, ordering::SiteId site, ordering::Range source, Word target, Word stream) {
-  if (!Memory::is_device(target)) staged_.written({target, target + source.size()}, std::nullopt);
-  if (!Memory::is_device(source.begin) && capturing_.contains(stream))
+  const bool captured = capturing_.contains(stream);
+  const ordering::Range written{target, target + source.size()};
+  if (!Memory::is_device(target)) {
+    staged_.written(written, std::nullopt);
+    if (captured) staged_.keeps(site, written, true);
+  }
+  if (!Memory::is_device(source.begin) && captured) {
+    staged_.keeps(site, source, false);
     staged_.captured(site, source, target, hash_of(machine, source));
+  }
 }
 
-std::optional<OvertakenCopy> Cuda::overtaken_copy(Machine& machine, ordering::SiteId copy, ordering::SiteId launch) {
-  return staged_.launched(copy, launch, [&](ordering::Range range) { return hash_of(machine, range); });
+/// What was captured elsewhere, done here.
+void Cuda::launch_captured(Machine& machine, Word graph, ordering::Call call, const std::string& name,
+                           ordering::StreamId in) {
+  const auto bytes = [&](ordering::Range range) { return hash_of(machine, range); };
+  for (const auto& [captured, action] : graphs_[graph]) {
+    const std::string& what = this->name(captured);
+    const ordering::Call here = now(machine, what.empty() ? name : what + " of a graph");
+    of_graphs_.insert(here.site);
+    action(here, in);
+    if (const auto overtaken = staged_.launched(captured, call.site, bytes); overtaken && on_overtaken_copy)
+      on_overtaken_copy(*overtaken);
+    if (const auto gone = staged_.freed_side(captured)) {
+      using ordering::AccessMode, ordering::AccessSource;
+      ordering::Hazard found{.kind = ordering::HazardKind::UseAfterFree, .overlap = gone->bytes};
+      found.earlier = {.site = gone->freed, .mode = AccessMode::Write, .source = AccessSource::Free, .on_stream = false};
+      found.later = {.site = here.site, .stream = in, .range = gone->bytes};
+      found.later.mode = gone->written ? AccessMode::Write : AccessMode::Read;
+      found.allocation = gone->memory;
+      found.freed = gone->freed;
+      sink_.hazard(found);
+    }
+  }
 }
 
 void Cuda::copy(Machine& machine, const std::string& name, Word stream, const ordering::Footprint& dst,

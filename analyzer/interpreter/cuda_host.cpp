@@ -76,7 +76,10 @@ void Cuda::flush() {
 }
 
 void Cuda::host_freed(Machine& machine, Word address, std::size_t size) {
-  model_.host_free(now(machine, ""), {address, address + size});
+  const ordering::Call call = now(machine, "");
+  const ordering::Range range{address, address + size};
+  staged_.freed({.range = range, .kind = ordering::MemoryKind::Pageable}, call.site);
+  model_.host_free(call, range);
 }
 
 std::string_view Cuda::bare_name(std::string_view name) {

@@ -357,6 +357,7 @@ void Follower::hazard(const ordering::Hazard& reported) {
     case HazardKind::UseAfterFree:
       made.check = Check::PrematureFree;
       made.which = CheckCase::UseAfterFree;
+      if (cuda_.is_of_graph(found.later.site)) made.later.work = ir::Work::GraphLaunch;
       break;
     case HazardKind::ReuseWhileInUse:
       made.check = Check::MissingRecordStream;

@@ -10,11 +10,7 @@ void StagedCopies::captured(ordering::SiteId site, ordering::Range source, std::
     kept.used_by = site;
     kept.launches = 0;
   }
-  const auto [known, fresh] = captured_.try_emplace(site);
-  if (fresh)
-    known->second = {.source = source, .destination = destination, .bytes = bytes, .written = {}, .used_by = {}};
-  else
-    known->second.several = true;
+  captured_[site] = {.source = source, .destination = destination, .bytes = bytes, .written = {}, .used_by = {}};
 }
 
 void StagedCopies::written(ordering::Range range, std::optional<ordering::SiteId> site) {
@@ -30,10 +26,35 @@ std::optional<OvertakenCopy> StagedCopies::launched(ordering::SiteId copy, order
   const auto found = captured_.find(copy);
   if (found == captured_.end()) return std::nullopt;
   Captured& kept = found->second;
-  if (!kept.used_by || kept.reported || kept.several || bytes(kept.source) == kept.bytes) return std::nullopt;
+  if (!kept.used_by || kept.reported || bytes(kept.source) == kept.bytes) return std::nullopt;
   if (kept.launches++ == 0) return std::nullopt;
   kept.reported = true;
   return OvertakenCopy{.copy = copy, .written = *kept.written, .used_by = *kept.used_by, .launched = launch};
+}
+
+void StagedCopies::keeps(ordering::SiteId copy, ordering::Range bytes, bool written) {
+  sides_[copy].push_back({.memory = {}, .bytes = bytes, .written = written, .freed = ordering::kNoSite});
+}
+
+void StagedCopies::freed(const ordering::AllocationInfo& memory, ordering::SiteId site) {
+  for (auto& [copy, sides] : sides_)
+    for (FreedSide& side : sides) {
+      if (side.freed != ordering::kNoSite || !side.bytes.overlaps(memory.range)) continue;
+      side.memory = memory;
+      side.freed = site;
+    }
+}
+
+std::optional<FreedSide> StagedCopies::freed_side(ordering::SiteId copy) {
+  const auto found = sides_.find(copy);
+  if (found == sides_.end()) return std::nullopt;
+  for (const FreedSide& side : found->second) {
+    if (side.freed == ordering::kNoSite) continue;
+    const FreedSide freed = side;
+    sides_.erase(found);
+    return freed;
+  }
+  return std::nullopt;
 }
 
 }  // namespace streamsan::analyzer::interpreter

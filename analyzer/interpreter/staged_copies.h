@@ -14,13 +14,18 @@
 // Two graphs may share one input on purpose. So it counts only if P has other bytes by then than when G was captured, the
 // second write is the last one, and G was launched before: what is launched once may be there to warm up. A copy that is not
 // captured shows nothing: a frame may be written for a preview and for a graph. Errs to say nothing.
+//
+// Where the memory was freed there is no such doubt: each launch from then on uses what is nobody's. (The order model keeps
+// no host memory that was freed, ordering/freed_lives.h: its addresses come again. Those of an interpreted program do not.)
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
+#include <vector>
 
+#include "ordering/hazard.h"
 #include "ordering/types.h"
 
 namespace streamsan::analyzer::interpreter {
@@ -32,8 +37,21 @@ struct OvertakenCopy {
   ordering::SiteId launched{};  ///< where the graph was launched after it
 };
 
+/// Host memory of a captured copy that is gone.
+struct FreedSide {
+  ordering::AllocationInfo memory;
+  ordering::Range bytes;      ///< of the copy
+  bool written = false;       ///< by the copy
+  ordering::SiteId freed{};
+};
+
 class StagedCopies {
  public:
+  /// The captured copy uses these bytes of the host's.
+  void keeps(ordering::SiteId copy, ordering::Range bytes, bool written);
+  void freed(const ordering::AllocationInfo& memory, ordering::SiteId site);
+  /// Of a captured copy that is launched. Reported once.
+  std::optional<FreedSide> freed_side(ordering::SiteId copy);
   /// Into a graph. `bytes`: a hash of those at the source.
   void captured(ordering::SiteId site, ordering::Range source, std::uint64_t destination, std::uint64_t bytes);
   /// By the host, as the program goes. Without a site in another way: who it is for is not known.
@@ -48,10 +66,10 @@ class StagedCopies {
     std::uint64_t destination = 0, bytes = 0;
     std::optional<ordering::SiteId> written, used_by;  ///< since it was captured
     int launches = 0;                                  ///< since then, with other bytes
-    bool several = false;                              ///< captured again at the same place: which of them is launched?
     bool reported = false;
   };
   std::map<ordering::SiteId, Captured> captured_;
+  std::map<ordering::SiteId, std::vector<FreedSide>> sides_;  ///< `freed`: none yet
 };
 
 }  // namespace streamsan::analyzer::interpreter

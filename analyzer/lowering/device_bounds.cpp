@@ -183,10 +183,9 @@ MaybeBound Bounds::after(const Change& change, const MaybeBound& before, const c
       return of_pointer ? MaybeBound(moved_bound()) : std::nullopt;
     case Change::Kind::Other:
       return std::nullopt;
-    case Change::Kind::Set: {
-      const MaybeBound set = of_pointer ? pointer(change.value, deep + 1) : number(change.value, deep + 1);
-      return change.perhaps ? std::nullopt : set;
-    }
+    case Change::Kind::Set:
+      if (change.perhaps) return std::nullopt;
+      return of_pointer ? pointer(change.value, deep + 1) : number(change.value, deep + 1);
     case Change::Kind::Add:
       break;
   }

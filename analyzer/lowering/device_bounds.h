@@ -45,6 +45,7 @@ class PseudoObjectExpr;
 class Stmt;
 class UnaryOperator;
 class ValueDecl;
+class VarDecl;
 }  // namespace clang
 
 namespace streamsan::analyzer::device {
@@ -193,11 +194,15 @@ class Bounds {
   /// 0 for the first thread of the first block, whatever the variables are.
   [[nodiscard]] bool is_nothing_for_first(const clang::Expr* expression) const;
   [[nodiscard]] bool first_passes(const clang::Expr* condition, bool holds) const;
-  void collect(const clang::Stmt* statement, Roots& out, unsigned deep) const;
+  enum class Within : std::uint8_t { Expression, Variable };
+  /// Those of a variable that an expression names are kept. What is found within another variable's is no whole answer.
+  void collect(const clang::Stmt* statement, Roots& out, unsigned deep = 0, Within within = Within::Expression) const;
+  void collect_variable(const clang::VarDecl& named, Roots& out, unsigned deep) const;
   const clang::FunctionDecl& function_;
   const clang::ASTContext& context_;
   const MovedFields* moved_;
   mutable unsigned steps_ = 0;  ///< of the question that is being answered
+  mutable std::map<const clang::VarDecl*, Roots> roots_;
   Changes changes_;
   std::set<const clang::ValueDecl*> unknown_;  ///< parameters that are given what is not known
   std::vector<std::pair<Variable, Bound>> facts_;

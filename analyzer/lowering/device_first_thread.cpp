@@ -76,7 +76,7 @@ bool is_of_operands(const clang::Stmt* statement, unsigned deep) {
 
 }  // namespace
 
-void Bounds::collect(const clang::Stmt* statement, Roots& out, unsigned deep) const {
+void Bounds::collect(const clang::Stmt* statement, Roots& out, unsigned deep, Within within) const {
   if (statement == nullptr) return;
   if (deep > kDeepestRoot) {
     out.indices.emplace(nullptr, "");
@@ -92,18 +92,31 @@ void Bounds::collect(const clang::Stmt* statement, Roots& out, unsigned deep) co
     out.indices.emplace(nullptr, "");
   if (const auto* reference = dyn_cast<clang::DeclRefExpr>(statement)) {
     const auto* named = dyn_cast<clang::VarDecl>(reference->getDecl());
-    if (named == nullptr || !out.through.insert(named).second) return;
-    if (isa<clang::ParmVarDecl>(named)) {
-      const bool index = !function_.hasAttr<clang::CUDAGlobalAttr>() && !named->getType()->isPointerType();
-      if (index) out.indices.emplace(named, "");
-    } else if (named->isLocalVarDecl()) {
-      if (is_changed(*named) || !named->hasInit()) out.indices.emplace(named, "");
-      collect(named->getInit(), out, deep + 1);
+    if (named == nullptr || out.through.contains(named)) return;
+    auto known = roots_.find(named);
+    if (known == roots_.end() && within == Within::Variable) return collect_variable(*named, out, deep);
+    if (known == roots_.end()) {
+      Roots roots;
+      collect_variable(*named, roots, 0);
+      known = roots_.emplace(named, std::move(roots)).first;
     }
-    for (const Change& change : changes_.of(*named)) collect(change.value, out, deep + 1);
+    out.indices.insert(known->second.indices.begin(), known->second.indices.end());
+    out.through.insert(known->second.through.begin(), known->second.through.end());
     return;
   }
-  for (const clang::Stmt* child : statement->children()) collect(child, out, deep + 1);
+  for (const clang::Stmt* child : statement->children()) collect(child, out, deep + 1, within);
+}
+
+void Bounds::collect_variable(const clang::VarDecl& named, Roots& out, unsigned deep) const {
+  out.through.insert(&named);
+  if (isa<clang::ParmVarDecl>(named)) {
+    const bool index = !function_.hasAttr<clang::CUDAGlobalAttr>() && !named.getType()->isPointerType();
+    if (index) out.indices.emplace(&named, "");
+  } else if (named.isLocalVarDecl()) {
+    if (is_changed(named) || !named.hasInit()) out.indices.emplace(&named, "");
+    collect(named.getInit(), out, deep + 1, Within::Variable);
+  }
+  for (const Change& change : changes_.of(named)) collect(change.value, out, deep + 1, Within::Variable);
 }
 
 bool Bounds::looked_up(const clang::Expr* expression, unsigned deep) const {
@@ -117,7 +130,7 @@ bool Bounds::looked_up(const clang::Expr* expression, unsigned deep) const {
   const auto* element = dyn_cast<clang::ArraySubscriptExpr>(expression);
   if (element == nullptr) return false;
   Roots roots;
-  collect(element->getIdx(), roots, 0);
+  collect(element->getIdx(), roots);
   return !roots.indices.empty();
 }
 
@@ -174,14 +187,14 @@ bool Bounds::first_passes(const clang::Expr* condition, bool holds) const {
   const auto* given = dyn_cast<clang::DeclRefExpr>(limit->IgnoreParenCasts());
   if (given != nullptr && isa<clang::ParmVarDecl>(given->getDecl()) && !is_changed(*given->getDecl())) return true;
   Roots roots;
-  collect(limit, roots, 0);
+  collect(limit, roots);
   return roots.indices.empty();
 }
 
 void Bounds::guard(const clang::Expr* condition, bool holds, const std::optional<Variable>& variable) {
   if (condition == nullptr || first_passes(condition, holds)) return;
   Guard guard{.variable = variable};
-  if (!is_null_test(condition)) collect(condition, guard.roots, 0);
+  if (!is_null_test(condition)) collect(condition, guard.roots);
   if (guard.roots.indices.empty()) guard.choice.emplace(condition, holds);
   guards_.push_back(std::move(guard));
 }
@@ -198,7 +211,7 @@ MaybeBound Bounds::reached(MaybeBound bound, const std::vector<const clang::Expr
   const bool at_front = bound->number == 0 && !bound->single && !bound->fixed;
   if (!at_front && !bound->plain) return bound;
   Roots index;
-  for (const clang::Expr* one : made_of) collect(one, index, 0);
+  for (const clang::Expr* one : made_of) collect(one, index);
   const auto fails = [&](const Guard& guard) {
     if (guard.all) return true;
     if (guard.variable && (index.through.contains(guard.variable->first) || index.indices.contains(*guard.variable)))

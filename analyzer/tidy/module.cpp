@@ -7,6 +7,7 @@
 // time in a process, so the shared analysis needs no lock.
 //
 // The only matcher is for the translation unit itself: the lowering does its own walk.
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -18,6 +19,7 @@
 #include "clang-tidy/ClangTidyModule.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/ASTMatchers/ASTMatchFinder.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace streamsan::analyzer {
 namespace {
@@ -37,6 +39,16 @@ std::string escaped(const std::string& message) {
 
 std::string written_place(const ir::Site& site) {
   return site.line == 0 ? std::string{} : " (" + site.file + ":" + std::to_string(site.line) + ")";
+}
+
+/// False: no name in it is one of a GPU's. Then there is nothing to analyse, and the tables need not be made.
+bool may_use_gpus(const clang::ASTContext& context) {
+  if (context.getExternalSource() != nullptr) return true;  // whose names come when they are asked for
+  return std::ranges::any_of(context.Idents, [](const auto& entry) {
+    const llvm::StringRef name = entry.first();
+    const bool of_driver = name.size() > 2 && name.starts_with_insensitive("cu") && llvm::isUpper(name[2]);
+    return of_driver || name.starts_with("hip") || name.contains("cuda");
+  });
 }
 
 class StreamCheck : public clang::tidy::ClangTidyCheck {
@@ -94,7 +106,11 @@ class StreamCheck : public clang::tidy::ClangTidyCheck {
       for (const std::string& complaint : complaints) {
         configurationDiag(escaped(complaint));
       }
-      known.emplace(Shared{&context, analyze_translation_unit(context, settings, preprocessor_)});
+      const bool is_asked = !settings.model_files.empty() || !settings.summaries_out.empty();
+      known.emplace(Shared{&context, {}});
+      if (is_asked || may_use_gpus(context)) {
+        known->analysis = analyze_translation_unit(context, settings, preprocessor_);
+      }
       for (const std::string& error : known->analysis.errors) {
         configurationDiag(escaped(error), DiagnosticIDs::Error);
       }

@@ -88,7 +88,13 @@ bool alike(const Compilation& left, const Compilation& right) {
   return shown(left) == shown(right);
 }
 
-std::vector<Source> read_database(const std::string& path, std::string& error) {
+/// A source of a database, with its commands as they stand there.
+struct Listed {
+  std::string file;
+  std::vector<Command> commands;
+};
+
+std::vector<Listed> read_database(const std::string& path, std::string& error) {
   const std::optional<std::string> text = read_text(path);
   if (!text) {
     error = "compile database " + path + " cannot be read";
@@ -104,21 +110,30 @@ std::vector<Source> read_database(const std::string& path, std::string& error) {
     error = "compile database " + path + " is no list of entries";
     return {};
   }
-  std::vector<Source> sources;
+  std::vector<Listed> sources;
   std::map<std::string, std::size_t> positions;
   for (const llvm::json::Value& value : *entries) {
-    const std::optional<Command> command = read_entry(value);
+    std::optional<Command> command = read_entry(value);
     if (!command) {
       error = "compile database " + path + " has an entry without a file";
       return {};
     }
     const std::string file = absolute_path(command->file, command->directory);
     const auto [position, is_new] = positions.try_emplace(file, sources.size());
-    if (is_new) {
-      sources.push_back({file, {}, {}, no_source(file)});
-    }
-    Source& source = sources[position->second];
-    Compilation compilation{command->directory, translate(*command, read_text)};
+    if (is_new) sources.push_back({file, {}});
+    sources[position->second].commands.push_back(std::move(*command));
+  }
+  if (sources.empty()) {
+    error = "compile database " + path + " is empty";
+  }
+  return sources;
+}
+
+/// Its commands translated: of a large database only those that are needed are.
+Source translated(const Listed& listed) {
+  Source source{listed.file, {}, {}, no_source(listed.file)};
+  for (const Command& command : listed.commands) {
+    Compilation compilation{command.directory, translate(command, read_text)};
     if (source.error.empty()) {
       source.error = compilation.translation.error;
     }
@@ -130,10 +145,7 @@ std::vector<Source> read_database(const std::string& path, std::string& error) {
       source.compilations.push_back(std::move(compilation));
     }
   }
-  if (sources.empty()) {
-    error = "compile database " + path + " is empty";
-  }
-  return sources;
+  return source;
 }
 
 /// How alike two paths are: the same name but for the extension, then the length of the common part.
@@ -147,16 +159,16 @@ std::pair<bool, std::size_t> likeness(const fs::path& left, const fs::path& righ
 /// The sources of a database, by name.
 class Entries {
  public:
-  Entries(const std::vector<Source>& sources, const std::string& database) : sources_(sources), database_(database) {}
+  Entries(const std::vector<Listed>& sources, const std::string& database) : sources_(sources), database_(database) {}
 
   /// The one that has this name, or is the file that has it.
-  [[nodiscard]] const Source* find(const std::string& file) {
-    const auto own = std::ranges::find(sources_, file, &Source::file);
+  [[nodiscard]] const Listed* find(const std::string& file) {
+    const auto own = std::ranges::find(sources_, file, &Listed::file);
     if (own != sources_.end()) {
       return &*own;
     }
     if (by_real_path_.empty()) {
-      for (const Source& source : sources_) {
+      for (const Listed& source : sources_) {
         by_real_path_.try_emplace(real_path(source.file), &source);
       }
     }
@@ -173,9 +185,9 @@ class Entries {
     if (!source.error.empty()) {
       return source;
     }
-    const Source& lender = *std::ranges::max_element(
-        sources_, {}, [&file](const Source& candidate) { return likeness(file, candidate.file); });
-    source = lender;
+    const Listed& lender = *std::ranges::max_element(
+        sources_, {}, [&file](const Listed& candidate) { return likeness(file, candidate.file); });
+    source = translated(lender);
     source.file = file;
     source.borrowed_from = lender.file;
     source.compilations.resize(std::min<std::size_t>(source.compilations.size(), 1));
@@ -183,9 +195,9 @@ class Entries {
   }
 
  private:
-  const std::vector<Source>& sources_;
+  const std::vector<Listed>& sources_;
   const std::string& database_;
-  std::map<std::string, const Source*> by_real_path_;
+  std::map<std::string, const Listed*> by_real_path_;
 };
 
 std::vector<Source> with_flags(const CommandLine& line, const std::vector<std::string>& flags) {
@@ -239,7 +251,7 @@ std::vector<Source> read_sources(const CommandLine& line, std::string& remark, s
     return {};
   }
 
-  std::vector<Source> all = read_database(database, error);
+  const std::vector<Listed> all = read_database(database, error);
   if (!error.empty()) {
     return {};
   }
@@ -250,8 +262,9 @@ std::vector<Source> read_sources(const CommandLine& line, std::string& remark, s
       error = "--source-filter: " + reason;
       return {};
     }
-    std::ranges::copy_if(all, std::back_inserter(sources),
-                         [&](const Source& source) { return filter.match(source.file); });
+    for (const Listed& source : all) {
+      if (filter.match(source.file)) sources.push_back(translated(source));
+    }
     if (sources.empty()) {
       error = "no source in " + database + " matches the source filter " + line.source_filter;
     }
@@ -261,9 +274,9 @@ std::vector<Source> read_sources(const CommandLine& line, std::string& remark, s
   std::set<std::string> seen;
   for (const std::string& name : line.files) {
     const std::string file = absolute_path(name);
-    const Source* entry = entries.find(file);
+    const Listed* entry = entries.find(file);
     if (seen.insert(entry == nullptr ? real_path(file) : entry->file).second) {
-      sources.push_back(entry == nullptr ? entries.make(file) : *entry);
+      sources.push_back(entry == nullptr ? entries.make(file) : translated(*entry));
     }
   }
   return sources;

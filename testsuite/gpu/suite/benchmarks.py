@@ -11,7 +11,7 @@ import statistics
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Callable, Optional
 
@@ -50,15 +50,16 @@ class Job:
 
 
 class Benchmarks:
-    def __init__(self, runner, results, product, time_left, again=False, only=()):
+    def __init__(self, runner, results, product, time_left, again=False, only=(), fewest=False):
         """time_left(): seconds until nothing new may be started. again: what failed is run once more. only: patterns, one
-        of which each name must match, if there are any."""
+        of which each name must match, if there are any. fewest: no more rounds than an interval needs."""
         self.runner = runner
         self.results = results
         self.product = Path(product)
         self.time_left = time_left
         self.again = again
         self.only = only
+        self.fewest = fewest
         self.programs = {}  # source -> what was built of it
 
     def jobs(self):
@@ -101,6 +102,9 @@ class Benchmarks:
             raise Failed(f"exit code {code} of {' '.join(map(str, words))}\n{text}")
         return numbers
 
+    def take(self, runs, spread, rule):
+        return take(runs, spread, replace(rule, most=rule.fewest) if self.fewest else rule, self.time_left)
+
     def take_turns(self, commands, turns, timeout, first_turn):
         environment = self.runner.environment(PYTHONHASHSEED="0")  # one thing less in which processes differ
         return take_turns(commands, turns, timeout, environment, self.runner.folder, first_turn)
@@ -131,7 +135,7 @@ class Benchmarks:
                        for name, ours in taken.items() if name != "plain")
 
         runs = {name: lambda words=words: self.timed(words, timeout)["ms"] for name, words in commands.items()}
-        return take(runs, spread, rule, self.time_left)
+        return self.take(runs, spread, rule)
 
     @staticmethod
     def numbers_of(ratios):
@@ -168,8 +172,8 @@ class Benchmarks:
                 return milliseconds
 
             runs = {key: lambda key=key: timed(key) for key in commands}
-            taken = take(runs, lambda taken: measure.relative_width(measure.ratios(taken["plain"], taken["ours"])),
-                         GRAPHS, self.time_left)
+            taken = self.take(runs, lambda taken: measure.relative_width(measure.ratios(taken["plain"], taken["ours"])),
+                              GRAPHS)
             self.report_runs(name, taken["plain"], taken["ours"], plain_whole_s=whole["plain"],
                              streamsan_whole_s=whole["ours"])
 
@@ -238,7 +242,7 @@ class Benchmarks:
         runs = {"plain": lambda: self.timed([program], 60)}
         for options in DRIVER_NUMBERS.values():
             runs[options] = lambda options=options: self.timed(self.under([program]), 60, options=options)
-        taken = take(runs, spread, CALLS, self.time_left)
+        taken = self.take(runs, spread, CALLS)
         for name, options in DRIVER_NUMBERS.items():
             each = measure.added(taken["plain"], taken[options])
             plain = {kind: statistics.median(run[kind] for run in taken["plain"]) for kind in each}
@@ -302,7 +306,7 @@ class Benchmarks:
         def spread(taken):
             return max(measure.relative_width(ratios(taken["rounds"], number)) for number in sides)
 
-        rounds = take({"rounds": one_round}, spread, rule, self.time_left)["rounds"]
+        rounds = self.take({"rounds": one_round}, spread, rule)["rounds"]
         copies = {name: [measure.medians_of_turns(turns[name]) for turns in rounds] for name in commands}
         milliseconds = {name: [round(statistics.mean(each), 3) for each in copies[name]] for name in commands}
         for number, (ours, beside) in sides.items():
@@ -333,7 +337,8 @@ class Benchmarks:
         binary = next((p for p in sorted(self.product.rglob("streamsan_engine_benchmark")) if p.is_file()), None)
         if binary is None:
             raise Unavailable("no streamsan_engine_benchmark in the build tree")
-        runs = sorted((self.timed([str(binary)], 60) for _ in range(5)), key=lambda run: run["value"])
+        times = 1 if self.fewest else 5
+        runs = sorted((self.timed([str(binary)], 60) for _ in range(times)), key=lambda run: run["value"])
         middle = runs[len(runs) // 2]
         detail = {key: value for key, value in middle.items() if key not in ("name", "value")}
         self.results.benchmark("engine-ops-per-s", value=middle["value"],

@@ -2,6 +2,7 @@
 """Which benchmarks run, and what is written of them; the programs are functions here."""
 import contextlib
 import io
+import itertools
 import json
 import unittest
 from pathlib import Path
@@ -18,12 +19,12 @@ SUBJECT = {"commit": "abc", "device": "D", "driver": "580", "toolkit": "13.0"}
 class Programs(Benchmarks):
     """Each program takes what `takes` says of its words, or fails if that is nothing."""
 
-    def __init__(self, results, takes, left=lambda: 1e9, again=False, only=()):
+    def __init__(self, results, takes, left=lambda: 1e9, again=False, only=(), fewest=False):
         self.called = []
         self.takes = takes
         runner = SimpleNamespace(folder=results.path.parent, streamsan="streamsan", call=self.call,
                                  environment=lambda **_: {})
-        super().__init__(runner, results, results.path.parent, left, again, only)
+        super().__init__(runner, results, results.path.parent, left, again, only, fewest)
 
     def built(self, source, *flags):
         return Path(source).stem
@@ -83,6 +84,14 @@ class WhichRun(unittest.TestCase):
         self.assertEqual(numbers["pytorch-step-footprints"]["peers"], {"torch-cuda-sanitizer": 1, "memcheck": 4})
         detail = numbers["host-guard-read"]["detail"]
         self.assertEqual((detail["recording_alone"], detail["guards_alone"]), (2, 1))
+
+    def test_fewest_rounds_however_wide_the_interval(self):
+        for fewest in (False, True):
+            times = itertools.count(1)
+            results = self.results()
+            self.run_all(results, lambda words: next(times) ** 2 % 7 + 1, only=("vadd-learned",), fewest=fewest)
+            pairs = [entry["pairs"] for entry in results.document["benchmarks"]]
+            self.assertEqual(pairs, [6] if fewest else [18])
 
     def test_the_most_wanted_is_first_and_the_peers_are_last(self):
         called = self.run_all(self.results(), lambda words: 1)
