@@ -184,6 +184,8 @@ std::string CallerArguments::number(llvm::StringRef called, int depth, Meaning o
         needed && (way_.alike || compared_.insert(*needed).second))
       return std::to_string(*needed);
     if (file_.numbers.counts_objects(*parameter)) meaning = Meaning::HowMany;
+    else if (meaning != Meaning::HowMany && meaning != Meaning::Pitch && file_.numbers.divides(*parameter))
+      meaning = Meaning::HowMuch;
   }
   // With `begin` in front of it, `end` lies behind that.
   const auto* named = llvm::dyn_cast_or_null<clang::Decl>(filled_);

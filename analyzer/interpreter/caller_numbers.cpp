@@ -75,7 +75,9 @@ Meaning meaning_of(llvm::StringRef name, Meaning otherwise) {
 /// What a function does with one of its parameters.
 struct UsesOfOne {
   bool of_objects = false;
+  bool divides = false;
   std::optional<std::uint64_t> number;
+  std::vector<const clang::ParmVarDecl*> given_as;  ///< of functions that it is passed on to
 };
 
 namespace {
@@ -102,7 +104,18 @@ class UsesOfParameters : public clang::RecursiveASTVisitor<UsesOfParameters> {
       room_for(*call->getArg(0), call->getImplicitObjectArgument()->getType());
     return true;
   }
+  bool VisitCallExpr(clang::CallExpr* call) {
+    const clang::FunctionDecl* callee = call->getDirectCallee();
+    if (callee == nullptr || llvm::isa<clang::CXXOperatorCallExpr>(call)) return true;
+    for (unsigned i = 0; i < std::min(call->getNumArgs(), callee->getNumParams()); ++i)
+      if (const clang::ParmVarDecl* parameter = parameter_of(*call->getArg(i)))
+        found[parameter].given_as.push_back(callee->getParamDecl(i));
+    return true;
+  }
   bool VisitBinaryOperator(clang::BinaryOperator* compared) {
+    using enum clang::BinaryOperatorKind;
+    if (llvm::is_contained({BO_Div, BO_Rem, BO_DivAssign, BO_RemAssign}, compared->getOpcode()))
+      if (const clang::ParmVarDecl* parameter = parameter_of(*compared->getRHS())) found[parameter].divides = true;
     if (!compared->isEqualityOp() || compared->isValueDependent()) return true;
     for (const auto& [one, other] :
          {std::pair(compared->getLHS(), compared->getRHS()), std::pair(compared->getRHS(), compared->getLHS())}) {
@@ -179,6 +192,13 @@ struct UsesOfNumbers::Kept {
     const auto found = known->second.find(function->getParamDecl(at));
     return found == known->second.end() ? UsesOfOne{} : found->second;
   }
+  bool divides(const clang::ParmVarDecl& parameter, unsigned deep) {
+    constexpr unsigned kDeepest = 3;
+    const UsesOfOne uses = of(parameter);
+    return uses.divides || (deep < kDeepest && std::ranges::any_of(uses.given_as, [&](const clang::ParmVarDecl* other) {
+                              return divides(*other, deep + 1);
+                            }));
+  }
 };
 
 UsesOfNumbers::UsesOfNumbers() : kept_(std::make_unique<Kept>()) {}
@@ -187,6 +207,8 @@ UsesOfNumbers::~UsesOfNumbers() = default;
 bool UsesOfNumbers::counts_objects(const clang::ParmVarDecl& parameter) const {
   return kept_->of(parameter).of_objects;
 }
+
+bool UsesOfNumbers::divides(const clang::ParmVarDecl& parameter) const { return kept_->divides(parameter, 0); }
 
 std::optional<std::uint64_t> UsesOfNumbers::compared_with(const clang::ParmVarDecl& parameter) const {
   return kept_->of(parameter).number;

@@ -18,7 +18,7 @@
 // other code in it uses: who is called in the file is called as its author meant it, and is followed with its caller. What
 // the file never calls of an object that a function is lent, somebody else must call: it is called after the function. In
 // extensions of PyTorch a class of which nothing there makes objects is Python's to make and call, whoever else calls it;
-// and so is one that a module makes known.
+// and so are classes and functions that a module makes known.
 //
 // ARGUMENTS are what most callers would give: memory of its own for each pointer, a stream of the caller's, 64 for numbers
 // that say how much, arrays and containers of 64 elements, structs filled in field by field. Flags, numbers that say
@@ -69,7 +69,7 @@ bool registers(const clang::FunctionDecl& function) {
   return name.starts_with("PyInit_") || name.starts_with("pybind11_") || name.starts_with("TORCH_LIBRARY_");
 }
 
-/// Classes that PYBIND11_MODULE and TORCH_LIBRARY make known to others: "class_<T>(...)".
+/// What PYBIND11_MODULE and TORCH_LIBRARY make known to others: functions, and classes by "class_<T>(...)".
 class Registered : public clang::RecursiveASTVisitor<Registered> {
  public:
   bool VisitExpr(const clang::Expr* expression) {
@@ -82,7 +82,13 @@ class Registered : public clang::RecursiveASTVisitor<Registered> {
       classes.insert(record->getCanonicalDecl());
     return true;
   }
+  bool VisitDeclRefExpr(clang::DeclRefExpr* named) {
+    if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(named->getDecl()))
+      functions.insert(function->getCanonicalDecl());
+    return true;
+  }
   std::set<const clang::CXXRecordDecl*> classes;
+  std::set<const clang::FunctionDecl*> functions;
 };
 
 /// Functions that the main file calls, and classes of which it makes objects or calls methods.
@@ -173,6 +179,11 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
     const clang::CXXRecordDecl* one = record.getCanonicalDecl();
     if (registered_.classes.contains(one)) return false;
     return made_.contains(one) || (called_.contains(one) && !torch_);
+  }
+  /// Does it call it for all who do so?
+  [[nodiscard]] bool uses(const clang::FunctionDecl& function) const {
+    const clang::FunctionDecl* one = function.getCanonicalDecl();
+    return known.calls.contains(one) && !registered_.functions.contains(one);
   }
 
   KnownOfFile known;
@@ -339,7 +350,7 @@ std::vector<Caller> callers(Symbols& symbols, std::size_t& left_out) {
       if (add([&](const Way& way) { return caller_of(symbols, way, known, *record, constructor); })) break;
   }
   for (const clang::FunctionDecl* function : candidates.functions)
-    if (!known.calls.contains(function->getCanonicalDecl()))
+    if (!uses.uses(*function))
       add([&](const Way& way) { return caller_of(symbols, way, known, *function); });
   return result;
 }
