@@ -156,7 +156,7 @@ class Engine {
       if (block == 0) ends.emplace_back();  // What the function is entered with.
       if (ends.empty()) continue;
       constexpr std::uint32_t kPatience = 8;
-      Store start = Store::join(values_, block, ends, state.store, ++state.visits > kPatience);
+      Store start = Store::join(values_, block, std::move(ends), state.store, ++state.visits > kPatience);
       if (state.end && start == state.store) continue;
       state.store = start;
       for (OpIndex i = 0; i < function_.blocks[block].ops.size(); ++i) {

@@ -23,29 +23,30 @@ class SortedMap {
   using const_iterator = typename std::vector<Entry>::const_iterator;
 
   SortedMap() = default;
-  /// `sorted` is in order, each key once; `others` need not be. Of equal keys that of `sorted` counts, else the last one.
-  static SortedMap from(std::vector<Entry> sorted, std::vector<Entry> others = {}) {
+  /// `sorted` is in order, each key once.
+  static SortedMap from(std::vector<Entry> sorted) {
     SortedMap result;
-    if (others.empty()) {
-      result.entries_ = std::move(sorted);
-      return result;
-    }
+    result.entries_ = std::move(sorted);
+    return result;
+  }
+  /// In any order, as `others` may be. Of equal keys that of this map counts, else the last one.
+  void add(std::vector<Entry> others) {
+    if (others.empty()) return;
     std::stable_sort(others.begin(), others.end(), before);
-    result.entries_.reserve(sorted.size() + others.size());
-    const auto take = [&](Entry& entry) {
-      if (!result.entries_.empty() && result.entries_.back().first == entry.first) {
-        result.entries_.back() = std::move(entry);
-      } else {
-        result.entries_.push_back(std::move(entry));
-      }
+    const std::vector<Entry> own = std::exchange(entries_, {});
+    entries_.reserve(own.size() + others.size());
+    const auto take = [&](const Entry& entry) {
+      if (entries_.empty() || entries_.back().first != entry.first)
+        entries_.push_back(entry);
+      else
+        entries_.back() = entry;
     };
     auto next = others.begin();
-    for (Entry& entry : sorted) {
+    for (const Entry& entry : own) {
       while (next != others.end() && !before(entry, *next)) take(*next++);
       take(entry);
     }
     while (next != others.end()) take(*next++);
-    return result;
   }
 
   iterator begin() { return entries_.begin(); }

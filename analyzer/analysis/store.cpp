@@ -313,25 +313,27 @@ void Store::apply(Values& values, OpIndex index) {
 }
 
 void Store::age(Values& values, const Aging& aging) {
-  if (std::ranges::none_of(held_, [&](const auto& entry) { return values.may_age(entry.first); })) {
-    for (auto& entry : held_) entry.second = values.aged(entry.second, aging);
-    return;
-  }
+  const auto is_moved = [&](const Held::Entry& entry) {
+    return values.may_age(entry.first) && values.aged(entry.first, aging) != entry.first;
+  };
   // Few of them get another name, and so another place in the order.
-  std::vector<Held::Entry> same, moved;
-  same.reserve(held_.size());
-  for (const auto& [location, value] : held_) {
-    const LocationId at = values.aged(location, aging);
+  std::vector<Held::Entry> moved;
+  bool any = false;
+  for (auto& entry : held_) {
+    if (values.may_age(entry.second)) entry.second = values.aged(entry.second, aging);
+    if (!is_moved(entry)) continue;
+    any = true;
+    const LocationId at = values.aged(entry.first, aging);
     // An element at an index that is no longer the present one cannot be named any more.
-    if (at != location && values[at].kind != LKind::Stamp && !values.precise(at)) continue;
-    (at == location ? same : moved).push_back({at, values.aged(value, aging)});
+    if (values[at].kind == LKind::Stamp || values.precise(at)) moved.push_back({at, entry.second});
   }
-  held_ = Held::from(std::move(same), std::move(moved));
+  if (!any) return;
+  held_.erase_if(is_moved);
+  held_.add(std::move(moved));
 }
 
-Store Store::join(Values& values, std::uint32_t block, const std::vector<Store>& ends, const Store& before,
-                  bool sticky) {
-  if (ends.size() == 1) return ends.front();
+Store Store::join(Values& values, std::uint32_t block, std::vector<Store> ends, const Store& before, bool sticky) {
+  if (ends.size() == 1) return std::move(ends.front());
   const auto is_merge = [&](ValueId id, LocationId location) {
     const Value& value = values[id];
     return value.kind == Value::Kind::Merge && value.site == block && value.location == location && !value.older;

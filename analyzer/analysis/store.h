@@ -53,8 +53,7 @@ class Store {
   void age(Values& values, const Aging& aging);
   /// What holds at the start of `block` when the blocks before it end in `ends`. `sticky`: what was merged in `before`
   /// stays so, which makes the analysis end.
-  static Store join(Values& values, std::uint32_t block, const std::vector<Store>& ends, const Store& before,
-                    bool sticky);
+  static Store join(Values& values, std::uint32_t block, std::vector<Store> ends, const Store& before, bool sticky);
   /// The locations merged at `block` that hold something else at the end of a block before it, which ends in `end`.
   std::vector<LocationId> changed_merges(const Values& values, std::uint32_t block, const Store& end) const;
 

@@ -183,7 +183,8 @@ std::string CallerArguments::number(llvm::StringRef called, int depth, Meaning o
     if (const auto needed = file_.numbers.compared_with(*parameter);
         needed && (way_.alike || compared_.insert(*needed).second))
       return std::to_string(*needed);
-    if (file_.numbers.counts_objects(*parameter)) meaning = Meaning::HowMany;
+    if (file_.numbers.counts_objects(*parameter))
+      meaning = Meaning::HowMany;
     else if (meaning != Meaning::HowMany && meaning != Meaning::Pitch && file_.numbers.divides(*parameter))
       meaning = Meaning::HowMuch;
   }

@@ -120,11 +120,12 @@ class UsesOfParameters : public clang::RecursiveASTVisitor<UsesOfParameters> {
     for (const auto& [one, other] :
          {std::pair(compared->getLHS(), compared->getRHS()), std::pair(compared->getRHS(), compared->getLHS())}) {
       clang::Expr::EvalResult value;
+      every_nth(*one, *other);
       const clang::ParmVarDecl* parameter = length_of(*one);
       if (parameter == nullptr || found[parameter].number || !other->EvaluateAsInt(value, context_)) continue;
-      constexpr std::uint64_t kLeast = 2, kMost = 1 << 16;
+      constexpr std::uint64_t kLeast = 2;
       const llvm::APSInt& constant = value.Val.getInt();
-      if (constant >= kLeast && constant <= kMost) found[parameter].number = constant.getZExtValue();
+      if (constant >= kLeast && constant <= kMostNeeded) found[parameter].number = constant.getZExtValue();
     }
     return true;
   }
@@ -142,6 +143,21 @@ class UsesOfParameters : public clang::RecursiveASTVisitor<UsesOfParameters> {
                       call->getNumArgs() == 0;
     return size ? parameter_of(*call->getImplicitObjectArgument()) : nullptr;
   }
+  /// `++calls % 64 == 0`: what is done each 64th time is done.
+  void every_nth(const clang::Expr& one, const clang::Expr& other) {
+    const auto* rest = llvm::dyn_cast<clang::BinaryOperator>(one.IgnoreParenImpCasts());
+    clang::Expr::EvalResult often, wanted;
+    if (rest == nullptr || rest->getOpcode() != clang::BO_Rem || !rest->getRHS()->EvaluateAsInt(often, context_) ||
+        !other.EvaluateAsInt(wanted, context_))
+      return;
+    const auto* counted = llvm::dyn_cast<clang::UnaryOperator>(rest->getLHS()->IgnoreParenImpCasts());
+    const clang::ParmVarDecl* parameter = parameter_of(counted != nullptr ? *counted->getSubExpr() : *rest->getLHS());
+    if (parameter == nullptr || found[parameter].number) return;
+    const llvm::APSInt &n = often.Val.getInt(), &k = wanted.Val.getInt();
+    if (n < 2 || n > kMostNeeded || k < 0 || k >= n) return;
+    const bool before = counted != nullptr && counted->getOpcode() == clang::UO_PreInc;
+    found[parameter].number = n.getZExtValue() + k.getZExtValue() - (before ? 1 : 0);
+  }
   void room_for(const clang::Expr& many, clang::QualType container) {
     const clang::ParmVarDecl* parameter = parameter_of(many);
     if (parameter == nullptr) return;
@@ -152,6 +168,7 @@ class UsesOfParameters : public clang::RecursiveASTVisitor<UsesOfParameters> {
       found[parameter].of_objects = true;
   }
 
+  static constexpr std::uint64_t kMostNeeded = 1 << 16;
   clang::ASTContext& context_;
 };
 
@@ -195,9 +212,10 @@ struct UsesOfNumbers::Kept {
   bool divides(const clang::ParmVarDecl& parameter, unsigned deep) {
     constexpr unsigned kDeepest = 3;
     const UsesOfOne uses = of(parameter);
-    return uses.divides || (deep < kDeepest && std::ranges::any_of(uses.given_as, [&](const clang::ParmVarDecl* other) {
-                              return divides(*other, deep + 1);
-                            }));
+    return uses.divides ||
+           (deep < kDeepest &&
+            std::ranges::any_of(
+                uses.given_as, [&](const clang::ParmVarDecl* other) { return divides(*other, deep + 1); }));
   }
 };
 

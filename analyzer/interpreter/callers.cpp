@@ -350,8 +350,7 @@ std::vector<Caller> callers(Symbols& symbols, std::size_t& left_out) {
       if (add([&](const Way& way) { return caller_of(symbols, way, known, *record, constructor); })) break;
   }
   for (const clang::FunctionDecl* function : candidates.functions)
-    if (!uses.uses(*function))
-      add([&](const Way& way) { return caller_of(symbols, way, known, *function); });
+    if (!uses.uses(*function)) add([&](const Way& way) { return caller_of(symbols, way, known, *function); });
   return result;
 }
 

@@ -320,7 +320,8 @@ class Cuda {
   EmptyWaits empty_waits_;
   /// A copy from `source`: of the host's memory, captured or not, or from elsewhere.
   void stage(Machine& machine, ordering::SiteId site, ordering::Range source, Word target, Word stream);
-  void launch_captured(Machine& machine, Word graph, ordering::Call call, const std::string& name, ordering::StreamId in);
+  void launch_captured(Machine& machine, Word graph, ordering::Call call, const std::string& name,
+                       ordering::StreamId in);
   StagedCopies staged_;
   std::map<Word, ValueWrite> value_writes_;  ///< the last one, by address
   std::vector<ordering::SiteId> threw_;

@@ -313,7 +313,8 @@ void Cuda::launch_captured(Machine& machine, Word graph, ordering::Call call, co
     if (const auto gone = staged_.freed_side(captured)) {
       using ordering::AccessMode, ordering::AccessSource;
       ordering::Hazard found{.kind = ordering::HazardKind::UseAfterFree, .overlap = gone->bytes};
-      found.earlier = {.site = gone->freed, .mode = AccessMode::Write, .source = AccessSource::Free, .on_stream = false};
+      found.earlier = {
+          .site = gone->freed, .mode = AccessMode::Write, .source = AccessSource::Free, .on_stream = false};
       found.later = {.site = here.site, .stream = in, .range = gone->bytes};
       found.later.mode = gone->written ? AccessMode::Write : AccessMode::Read;
       found.allocation = gone->memory;

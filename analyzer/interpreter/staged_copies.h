@@ -40,8 +40,8 @@ struct OvertakenCopy {
 /// Host memory of a captured copy that is gone.
 struct FreedSide {
   ordering::AllocationInfo memory;
-  ordering::Range bytes;      ///< of the copy
-  bool written = false;       ///< by the copy
+  ordering::Range bytes;  ///< of the copy
+  bool written = false;   ///< by the copy
   ordering::SiteId freed{};
 };
 

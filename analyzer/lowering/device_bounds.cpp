@@ -200,12 +200,20 @@ bool is_index(const NamedPart& variable) {
   return name != nullptr && (name->getName() == "threadIdx" || name->getName() == "blockIdx");
 }
 
+const std::optional<Bounds::Constant>& Bounds::constant(const clang::Expr* expression) const {
+  const auto [known, fresh] = constants_.try_emplace(expression);
+  clang::Expr::EvalResult value;
+  if (fresh && expression->getType()->isIntegralOrEnumerationType() && expression->EvaluateAsInt(value, context_)) {
+    const llvm::APSInt& number = value.Val.getInt();
+    known->second = number.isRepresentableByInt64() ? Constant{true, number.getExtValue()} : Constant{};
+  }
+  return known->second;
+}
+
 MaybeBound Bounds::number(const clang::Expr* expression, unsigned deep) const {
   if (expression == nullptr || expression->isValueDependent() || !goes_on(deep)) return std::nullopt;
-  clang::Expr::EvalResult value;
-  if (expression->getType()->isIntegralOrEnumerationType() && expression->EvaluateAsInt(value, context_))
-    return value.Val.getInt().isRepresentableByInt64() ? MaybeBound(constant_bound(value.Val.getInt().getExtValue()))
-                                                       : std::nullopt;
+  if (const std::optional<Constant>& value = constant(expression))
+    return value->fits ? MaybeBound(constant_bound(value->number)) : std::nullopt;
   expression = plain(expression);
   if (expression == nullptr) return std::nullopt;
   if (const std::optional<Variable> named = variable(expression)) {

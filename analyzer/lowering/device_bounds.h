@@ -28,6 +28,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -164,6 +165,12 @@ class Bounds {
     bool single = false;
   };
 
+  struct Constant {
+    bool fits = false;  ///< in `number`
+    std::int64_t number = 0;
+  };
+  /// What an expression is wherever it stands. Kept, as one is asked for again and again.
+  const std::optional<Constant>& constant(const clang::Expr* expression) const;
   [[nodiscard]] bool goes_on(unsigned deep) const;
   MaybeBound number(const clang::Expr* expression, unsigned deep) const;
   MaybeBound pointer(const clang::Expr* expression, unsigned deep) const;
@@ -203,6 +210,7 @@ class Bounds {
   const MovedFields* moved_;
   mutable unsigned steps_ = 0;  ///< of the question that is being answered
   mutable std::map<const clang::VarDecl*, Roots> roots_;
+  mutable std::unordered_map<const clang::Expr*, std::optional<Constant>> constants_;
   Changes changes_;
   std::set<const clang::ValueDecl*> unknown_;  ///< parameters that are given what is not known
   std::vector<std::pair<Variable, Bound>> facts_;

@@ -30,7 +30,7 @@ GRAPHS = Rule(narrow=0.02, most=12)
 LOCKS = Rule(narrow=0.02, most=40)
 LOADER = Rule(narrow=0.02, most=24)  # how fast the host fills 64 MiB differs by a factor of two from process to process
 STEP = Rule(narrow=0.02, fewest=8, most=12, seconds=180)
-PARTS = Rule(narrow=0.02, fewest=6, most=12, seconds=180)
+PARTS = Rule(narrow=0.02, fewest=6, most=40, seconds=420)
 STEP_COPIES = 3  # of each command in a round: a training step varies by 5 percent from process to process
 STEP_TURNS = 6
 STEP_SECONDS = 120  # for a round
