@@ -10,6 +10,7 @@
 //   {"skipped": {"function", "file", "line", "reason"}}
 //   {"error": "..."}                            a file that could not be read or written
 //   {"not_followed": "a USR"}
+//   {"links": {"functions": {USR: [what it uses]}, "calls": [USR]}}    where summaries are written (ir/links.h)
 //   {"counts": {"functions_seen", "functions_analyzed", "with_streams"}}
 //   {"dump": "..."}                             the stream IR, if asked for
 //
@@ -45,6 +46,14 @@ std::string places_of(const Finding& finding) {
     out += site.file + ":" + std::to_string(site.line) + ":" + std::to_string(site.column) + "\n";
   }
   return out;
+}
+
+llvm::json::Array list_of(const std::set<std::string>& names) {
+  llvm::json::Array list;
+  for (const std::string& name : names) {
+    list.push_back(utf8(name));
+  }
+  return list;
 }
 
 }  // namespace
@@ -91,6 +100,13 @@ void note_analysed(const Analysis& analysis) {
   }
   for (const std::string& usr : analysis.not_followed) {
     append("not_followed", utf8(usr));
+  }
+  if (analysis.links) {
+    llvm::json::Object functions;
+    for (const auto& [usr, used] : analysis.links->functions) {
+      functions[utf8(usr)] = list_of(used);
+    }
+    append("links", llvm::json::Object{{"functions", std::move(functions)}, {"calls", list_of(analysis.links->calls)}});
   }
   append("counts", llvm::json::Object{{"functions_seen", analysis.functions_seen},
                                       {"functions_analyzed", analysis.functions_analyzed},

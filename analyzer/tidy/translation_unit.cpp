@@ -287,13 +287,13 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
   }
   if (!settings.summaries_out.empty()) {
     write_summaries(lowered.program, context, settings.summaries_out, result.errors);
+    result.links = ir::links_of(lowered.program);
   }
   if (!settings.summaries_in.empty()) {
     read_summaries(lowered.program, settings.summaries_in, result.errors);
   }
 
   result.not_followed = not_followed(lowered.program);
-
   ir::drop_size_queries(lowered.program);
   ir::forget_updated_graphs(lowered.program);
   lowered.program.memory = ir::field_memory(lowered.program);
@@ -431,7 +431,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
       findings.push_back(std::move(finding));
     }
   }
-  if (settings.follow_main && settings.summaries_out.empty() && result.with_streams > 0 && has_lanes(lowered.program)) {
+  if (settings.follow_main && result.with_streams > 0 && has_lanes(lowered.program)) {
     FollowOptions how;
     how.per_thread_default_stream = settings.per_thread_default_stream;
     for (const ir::ClassHarness& harness : lowered.classes)

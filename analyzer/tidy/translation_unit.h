@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "analyzer/analysis/hazard.h"
+#include "analyzer/ir/links.h"
 #include "analyzer/lowering/lowering.h"
 
 namespace clang {
@@ -48,6 +50,7 @@ struct Analysis {
   std::uint32_t functions_analyzed = 0;
   std::uint32_t with_streams = 0;   ///< of the analysed: those that enqueue, order or allocate anything
   std::string dump;                 ///< the stream IR as text, if asked for
+  std::optional<ir::Links> links;   ///< where summaries are written
   std::vector<std::string> errors;  ///< one line each: a file that could not be read or written
 };
 

@@ -299,8 +299,9 @@ Selection CheckSelection::select(const std::string& file, std::string& error) co
   set("streamsan.Models", models);
   set("streamsan.DefaultStream", line_.default_stream);
   set("streamsan.DumpIr", line_.dump_ir ? "true" : "");
-  if (line_.follow_main) {
-    set("streamsan.FollowMain", *line_.follow_main ? "true" : "false");
+  // Summaries that are made for later runs need none: those runs follow.
+  if (const bool only_learns = !line_.summaries_out.empty() && !line_.cross_tu; line_.follow_main || only_learns) {
+    set("streamsan.FollowMain", line_.follow_main.value_or(false) ? "true" : "false");
   }
   if (!line_.summaries_in.empty()) {
     set("streamsan.SummariesIn", absolute_path(line_.summaries_in));

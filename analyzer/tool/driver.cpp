@@ -8,6 +8,9 @@
 // The text of a file is printed whole, as soon as that of all files before it has been. What goes to stdout are
 // findings; stderr has progress, problems and the summary.
 //
+// With --cross-tu each source is looked at once and leaves what its functions do. Those that others tell something new
+// (ir/links.h) are then looked at once more, with what all of them have left; of these only the second look counts.
+//
 // The summary counts what was looked at as well as what was found, and the exit code is 2 as soon as one file could not
 // be analysed: an empty list of findings means nothing without that.
 #include "analyzer/tool/driver.h"
@@ -18,8 +21,10 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <numeric>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "analyzer/models/model.h"
 #include "analyzer/tool/baseline.h"
@@ -64,19 +69,25 @@ class Progress {
   std::size_t begun_ = 0;
 };
 
+std::vector<std::size_t> all_of(const std::vector<Source>& sources) {
+  std::vector<std::size_t> indices(sources.size());
+  std::iota(indices.begin(), indices.end(), 0);
+  return indices;
+}
+
 class Run {
  public:
-  /// `for_summaries`: the first of the two passes of --cross-tu.
-  explicit Run(const CommandLine& line, bool for_summaries = false) : line_(line), for_summaries_(for_summaries) {}
+  explicit Run(const CommandLine& line) : line_(line) {}
   int run();
 
  private:
   void prepare(std::string& error);
   [[nodiscard]] std::string missing_folder() const;
-  void make_summaries(std::string& error);
+  void prepare_each(const std::vector<std::size_t>& sources, const CheckSelection& selection, std::string& error);
   void analyse();
-  /// Runs a worker for each source that could be prepared; `done` hears the index of the source and the wait status.
-  void run_workers(const char* pass, const std::function<void(std::size_t, int)>& done);
+  void look_again(std::string& error);
+  /// Runs a worker for each of the sources that could be prepared, by their indices.
+  void run_workers(const std::vector<std::size_t>& sources, const char* pass, const std::function<void()>& done);
   void finish(std::size_t index, int status);
   void print_ready();
   void write_outputs();
@@ -88,7 +99,6 @@ class Run {
   unsigned jobs() const { return line_.jobs != 0 ? line_.jobs : std::max(1U, std::thread::hardware_concurrency()); }
 
   CommandLine line_;
-  const bool for_summaries_;
   Scratch scratch_;
   std::vector<Source> sources_;
   std::vector<Prepared> prepared_;
@@ -96,6 +106,7 @@ class Run {
   std::vector<FileResults> results_;
   std::vector<std::string> texts_;  ///< what the worker printed
   std::vector<bool> done_;
+  std::size_t workers_ = 0;  ///< prepared so far: each has files of its own
   std::size_t printed_ = 0;
   std::set<std::string> seen_;                   ///< findings reported, to repeat none of those in headers
   std::map<std::string, std::size_t> shown_in_;  ///< the places of a finding, and the first file that has it
@@ -123,18 +134,26 @@ void Run::prepare(std::string& error) {
   }
   std::string remark;
   sources_ = read_sources(line_, remark, error);
-  if (!remark.empty() && !for_summaries_) {
+  if (!remark.empty()) {
     say(remark);
-  }
-  if (error.empty() && line_.cross_tu) {
-    make_summaries(error);
   }
   if (!error.empty()) {
     return;
   }
+  if (line_.cross_tu) {
+    line_.summaries_out = (scratch_.path() / "summaries").string();
+    fs::create_directory(line_.summaries_out);
+  }
+  prepared_.resize(sources_.size());
+  warnings_as_errors_.resize(sources_.size());
+  prepare_each(all_of(sources_), selection, error);
+}
+
+void Run::prepare_each(const std::vector<std::size_t>& sources, const CheckSelection& selection, std::string& error) {
   const Preparation preparation(line_, scratch_.path(), error);
   const bool color = line_.color.value_or(::isatty(STDOUT_FILENO) != 0 && (std::getenv("NO_COLOR") == nullptr));
-  for (const Source& source : sources_) {
+  for (const std::size_t index : sources) {
+    const Source& source = sources_[index];
     Selection chosen = error.empty() ? selection.select(source.file, error) : Selection{};
     if (error.empty() && chosen.enabled.empty()) {
       error = "no check is on for " + shown_path(source.file);
@@ -143,10 +162,10 @@ void Run::prepare(std::string& error) {
       return;
     }
     chosen.options.UseColor = color;
-    warnings_as_errors_.push_back(chosen.options.WarningsAsErrors.value_or(""));
-    prepared_.push_back(preparation.prepare(source, chosen, prepared_.size()));
+    warnings_as_errors_[index] = chosen.options.WarningsAsErrors.value_or("");
+    prepared_[index] = preparation.prepare(source, chosen, workers_++);
     if (line_.driver_log) {
-      std::fputs(prepared_.back().log.c_str(), stderr);
+      std::fputs(prepared_[index].log.c_str(), stderr);
     }
   }
 }
@@ -171,38 +190,10 @@ std::string Run::missing_folder() const {
   return {};
 }
 
-/// The first pass of --cross-tu: the same command, for summaries alone.
-void Run::make_summaries(std::string& error) {
-  const fs::path folder = scratch_.path() / "summaries";
-  fs::create_directory(folder);
-  if (!line_.summaries_in.empty()) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(line_.summaries_in)) {
-      if (entry.path().extension() == ".json") {
-        fs::copy_file(entry.path(), folder / ("given-" + entry.path().filename().string()));
-      }
-    }
-  }
-  CommandLine first = line_;
-  first.cross_tu = false;
-  first.summaries_in.clear();
-  first.summaries_out = folder.string();
-  first.dump_ir = false;
-  first.driver_log = false;
-  first.baseline.clear();
-  Run pass(first, /*for_summaries=*/true);
-  pass.prepare(error);
-  if (!error.empty()) {
-    return;
-  }
-  // What goes wrong here goes wrong again in the second pass, and is reported there.
-  pass.run_workers(" (summary)", [](std::size_t, int) {});
-  line_.summaries_in = folder.string();
-}
-
-void Run::run_workers(const char* pass, const std::function<void(std::size_t, int)>& done) {
+void Run::run_workers(const std::vector<std::size_t>& sources, const char* pass, const std::function<void()>& done) {
   std::vector<Job> work;
   std::vector<std::size_t> indices;
-  for (std::size_t i = 0; i < prepared_.size(); ++i) {
+  for (const std::size_t i : sources) {
     if (prepared_[i].error.empty()) {
       work.push_back(prepared_[i].job);
       indices.push_back(i);
@@ -217,7 +208,8 @@ void Run::run_workers(const char* pass, const std::function<void(std::size_t, in
         if (status != 0) {
           scratch_.demand_room();
         }
-        done(indices[job], status);
+        finish(indices[job], status);
+        done();
       });
 }
 
@@ -230,11 +222,49 @@ void Run::analyse() {
     results_[i].problem = prepared_[i].error;
     done_[i] = !prepared_[i].error.empty();
   }
-  run_workers("", [&](std::size_t index, int status) {
-    finish(index, status);
-    print_ready();
-  });
+  if (line_.cross_tu) {
+    run_workers(all_of(sources_), "", [] {});
+    std::string error;
+    look_again(error);
+    if (!error.empty()) {
+      fail(error);
+    }
+  } else {
+    run_workers(all_of(sources_), "", [this] { print_ready(); });
+  }
   print_ready();
+}
+
+/// The second look of --cross-tu: at the sources that others tell something new.
+void Run::look_again(std::string& error) {
+  if (noted_signal() != 0) {
+    return;
+  }
+  std::vector<ir::Links> links;
+  for (FileResults& results : results_) {
+    links.push_back(std::move(results.links));
+  }
+  std::vector<std::size_t> again;
+  const std::vector<bool> depends = ir::depend_on_others(links);
+  for (std::size_t i = 0; i < depends.size(); ++i) {
+    if (depends[i]) again.push_back(i);
+  }
+  if (again.empty()) {
+    return;
+  }
+  const fs::path folder = std::exchange(line_.summaries_out, {});
+  if (!line_.summaries_in.empty()) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(line_.summaries_in)) {
+      if (entry.path().extension() == ".json") {
+        fs::copy_file(entry.path(), folder / ("given-" + entry.path().filename().string()));
+      }
+    }
+  }
+  line_.summaries_in = folder.string();
+  prepare_each(again, CheckSelection(line_, error), error);
+  if (error.empty()) {
+    run_workers(again, " (again)", [] {});
+  }
 }
 
 void Run::finish(std::size_t index, int status) {
@@ -338,8 +368,7 @@ int Run::run() {
   }
   const Summary summary(results_);
   if (!line_.quiet || !summary.whole()) {
-    // The second pass of --cross-tu has summaries, too.
-    say(summary.text(line_.baseline.empty() ? nullptr : &baseline_, !line_.summaries_in.empty()));
+    say(summary.text(line_.baseline.empty() ? nullptr : &baseline_, line_.cross_tu || !line_.summaries_in.empty()));
   }
   if (failed_ || summary.files_not_analysed() > 0) {
     return kCouldNotRun;

@@ -44,6 +44,16 @@ std::uint32_t number_of(const llvm::json::Object& object, const char* key) {
   return static_cast<std::uint32_t>(object.getInteger(key).value_or(0));
 }
 
+std::set<std::string> names_in(const llvm::json::Array* list) {
+  std::set<std::string> names;
+  if (list != nullptr) {
+    for (const llvm::json::Value& name : *list) {
+      names.insert(name.getAsString().value_or("").str());
+    }
+  }
+  return names;
+}
+
 std::vector<Entry> read_sidecar(const std::string& path, FileResults& out) {
   std::vector<Entry> entries;
   std::string text;
@@ -89,6 +99,13 @@ std::vector<Entry> read_sidecar(const std::string& path, FileResults& out) {
       out.hidden.emplace_back(text_of(*hidden, "check"), text_of(*hidden, "fingerprint"));
     } else if (const auto usr = object->getString("not_followed")) {
       out.not_followed.push_back(usr->str());
+    } else if (const llvm::json::Object* links = object->getObject("links")) {
+      out.links.calls = names_in(links->getArray("calls"));
+      if (const llvm::json::Object* functions = links->getObject("functions")) {
+        for (const auto& [function, used] : *functions) {
+          out.links.functions[function.str()] = names_in(used.getAsArray());
+        }
+      }
     } else if (const auto error = object->getString("error")) {
       out.errors.push_back(error->str());
     } else if (const llvm::json::Object* counts = object->getObject("counts")) {
