@@ -20,7 +20,8 @@ namespace streamsan::analyzer {
 using ir::OpKind;
 
 void HandleQuestions::destroyed(const ir::Operand& written, ValueId value, bool event) {
-  if (!values_.precise(value)) return;
+  // What is given nothing destroys nothing: a deleter is called with what its owner had before.
+  if (!values_.precise(value) || value == kNull || value == kLegacy || value == kPerThread) return;
   const auto [by, always] = look_.order->destroyed(value);
   if (by == kNoOp) return;
   Hazard hazard = look_.start(Check::HandleUseAfterDestroy, always ? Level::Definite : Level::Maybe);

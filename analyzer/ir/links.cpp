@@ -12,7 +12,8 @@ namespace {
 std::string shared_name(const Place& place) {
   if (place.type == TypeKind::Other || place.type == TypeKind::Integer) return {};
   if (place.kind == Place::Kind::Field) return place.owner.empty() ? "" : place.owner + "::" + place.name;
-  const bool is_shared = place.kind == Place::Kind::Global && place.number != kOfThisFile && !place.name.starts_with('$');
+  const bool is_shared =
+      place.kind == Place::Kind::Global && place.number != kOfThisFile && !place.name.starts_with('$');
   return is_shared ? place.name : "";
 }
 

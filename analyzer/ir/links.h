@@ -17,8 +17,9 @@
 namespace streamsan::analyzer::ir {
 
 struct Links {
-  std::map<std::string, std::set<std::string>> functions;  ///< with a body, by USR: the fields and globals that each uses
-  std::set<std::string> calls;                             ///< USRs of functions without a body here
+  /// With a body, by USR: the fields and globals that each uses.
+  std::map<std::string, std::set<std::string>> functions;
+  std::set<std::string> calls;  ///< USRs of functions without a body here
 };
 
 Links links_of(const Program& program);

@@ -163,6 +163,12 @@ std::optional<ir::Operand::Kind> Types::stream_constant(std::string_view variabl
   return std::nullopt;
 }
 
+bool is_gpu_name(std::string_view identifier) {
+  const bool of_driver = (identifier.starts_with("cu") || identifier.starts_with("CU")) && identifier.size() > 2 &&
+                         identifier[2] >= 'A' && identifier[2] <= 'Z';
+  return of_driver || identifier.starts_with("hip") || identifier.find("cuda") != std::string_view::npos;
+}
+
 bool is_launch_attribute(std::string_view qualified_class) {
   // cudaLaunchAttributeValue, CUlaunchAttributeValue_union
   return qualified_class.find("aunchAttributeValue") != std::string_view::npos;

@@ -39,6 +39,10 @@ class Types {
 /// was not seen. See host.cpp.
 bool known_harmless(const Callee& callee);
 
+/// Of the CUDA runtime, its driver or HIP, or of a library's for them ("at::is_cuda"). Macros are not meant: libc asks
+/// for __CUDACC__.
+bool is_gpu_name(std::string_view identifier);
+
 /// The class describes a launch's attribute: the launch records an event that is written into one
 /// (cudaLaunchAttributeValue::launchCompletionEvent).
 bool is_launch_attribute(std::string_view qualified_class);

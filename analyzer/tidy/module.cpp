@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 
+#include "analyzer/models/types.h"
 #include "analyzer/tidy/places.h"
 #include "analyzer/tidy/settings.h"
 #include "analyzer/tidy/sidecar.h"
@@ -19,7 +20,6 @@
 #include "clang-tidy/ClangTidyModule.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/ASTMatchers/ASTMatchFinder.h"
-#include "llvm/ADT/StringExtras.h"
 
 namespace streamsan::analyzer {
 namespace {
@@ -44,11 +44,7 @@ std::string written_place(const ir::Site& site) {
 /// False: no name in it is one of a GPU's. Then there is nothing to analyse, and the tables need not be made.
 bool may_use_gpus(const clang::ASTContext& context) {
   if (context.getExternalSource() != nullptr) return true;  // whose names come when they are asked for
-  return std::ranges::any_of(context.Idents, [](const auto& entry) {
-    const llvm::StringRef name = entry.first();
-    const bool of_driver = name.size() > 2 && name.starts_with_insensitive("cu") && llvm::isUpper(name[2]);
-    return of_driver || name.starts_with("hip") || name.contains("cuda");
-  });
+  return std::ranges::any_of(context.Idents, [](const auto& entry) { return is_gpu_name(entry.first()); });
 }
 
 class StreamCheck : public clang::tidy::ClangTidyCheck {

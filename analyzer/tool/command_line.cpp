@@ -162,7 +162,8 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, int& exit_co
   auto* use_color = app.add_flag("--use-color,!--no-use-color", color, "default: on a terminal")->group(results);
 
   const char* across = "Across translation units";
-  app.add_flag("--cross-tu", line.cross_tu, "look into functions of the other sources, too: reads files that need it twice")
+  app.add_flag("--cross-tu", line.cross_tu,
+               "look into functions of the other sources, too: reads files that need it twice")
       ->group(across);
   app.add_option("--summaries-out", line.summaries_out, "write what functions do")->type_name("DIR")->group(across);
   app.add_option("--summaries-in", line.summaries_in, "read what functions of others do")

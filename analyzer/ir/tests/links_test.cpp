@@ -26,7 +26,8 @@ TEST(Links, FunctionsOfACommonHeaderTellNothingNew) {
   EXPECT_EQ(depend_on_others(Units{one, one}), (Answers{false, false}));
   Links other = one;
   other.functions["reset"] = {"Lane::stream"};
-  EXPECT_EQ(depend_on_others(Units{one, other}), (Answers{true, false})) << "the second one knows all that the first does";
+  EXPECT_EQ(depend_on_others(Units{one, other}), (Answers{true, false}))
+      << "the second one knows all that the first does";
 }
 
 }  // namespace
