@@ -183,10 +183,11 @@ std::string CallerArguments::number(llvm::StringRef called, int depth, Meaning o
     if (const auto needed = file_.numbers.compared_with(*parameter);
         needed && (way_.alike || compared_.insert(*needed).second))
       return std::to_string(*needed);
-    if (file_.numbers.counts_objects(*parameter))
-      meaning = Meaning::HowMany;
-    else if (meaning != Meaning::HowMany && meaning != Meaning::Pitch && file_.numbers.divides(*parameter))
-      meaning = Meaning::HowMuch;
+    if (file_.numbers.counts_objects(*parameter)) meaning = Meaning::HowMany;
+    // Methods of one object are to mean the same one, also those that divide nothing.
+    const bool of_method = llvm::isa<clang::CXXMethodDecl>(parameter->getDeclContext());
+    if (meaning == Meaning::Which && !of_method && file_.numbers.divides(*parameter))
+      return way_.alike ? "1" : std::to_string(1 + which_++);
   }
   // With `begin` in front of it, `end` lies behind that.
   const auto* named = llvm::dyn_cast_or_null<clang::Decl>(filled_);

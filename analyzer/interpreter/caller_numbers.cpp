@@ -143,7 +143,7 @@ class UsesOfParameters : public clang::RecursiveASTVisitor<UsesOfParameters> {
                       call->getNumArgs() == 0;
     return size ? parameter_of(*call->getImplicitObjectArgument()) : nullptr;
   }
-  /// `++calls % 64 == 0`: what is done each 64th time is done.
+  /// `++calls % 64 == 0`, of a counter that the caller keeps: what is done each 64th time is done.
   void every_nth(const clang::Expr& one, const clang::Expr& other) {
     const auto* rest = llvm::dyn_cast<clang::BinaryOperator>(one.IgnoreParenImpCasts());
     clang::Expr::EvalResult often, wanted;
@@ -151,12 +151,12 @@ class UsesOfParameters : public clang::RecursiveASTVisitor<UsesOfParameters> {
         !other.EvaluateAsInt(wanted, context_))
       return;
     const auto* counted = llvm::dyn_cast<clang::UnaryOperator>(rest->getLHS()->IgnoreParenImpCasts());
-    const clang::ParmVarDecl* parameter = parameter_of(counted != nullptr ? *counted->getSubExpr() : *rest->getLHS());
-    if (parameter == nullptr || found[parameter].number) return;
+    if (counted == nullptr || !counted->isIncrementOp()) return;
+    const clang::ParmVarDecl* parameter = parameter_of(*counted->getSubExpr());
+    if (parameter == nullptr || !parameter->getType()->isReferenceType() || found[parameter].number) return;
     const llvm::APSInt &n = often.Val.getInt(), &k = wanted.Val.getInt();
     if (n < 2 || n > kMostNeeded || k < 0 || k >= n) return;
-    const bool before = counted != nullptr && counted->getOpcode() == clang::UO_PreInc;
-    found[parameter].number = n.getZExtValue() + k.getZExtValue() - (before ? 1 : 0);
+    found[parameter].number = n.getZExtValue() + k.getZExtValue() - (counted->getOpcode() == clang::UO_PreInc ? 1 : 0);
   }
   void room_for(const clang::Expr& many, clang::QualType container) {
     const clang::ParmVarDecl* parameter = parameter_of(many);

@@ -41,7 +41,7 @@ class UsesOfNumbers {
 
   /// It says how many objects there are room for: a container of them is made with it.
   [[nodiscard]] bool counts_objects(const clang::ParmVarDecl& parameter) const;
-  /// Something is divided by it, here or where it is passed on to: it is not 0.
+  /// Something is divided by it, here or where it is passed on to: 0 would be refused, or end the program.
   [[nodiscard]] bool divides(const clang::ParmVarDecl& parameter) const;
   /// The number that a function compares it, or the length of the container, with; nullopt: it compares it with none.
   [[nodiscard]] std::optional<std::uint64_t> compared_with(const clang::ParmVarDecl& parameter) const;

@@ -82,13 +82,23 @@ class Registered : public clang::RecursiveASTVisitor<Registered> {
       classes.insert(record->getCanonicalDecl());
     return true;
   }
+  /// What it calls itself, and what its lambdas call, stays known to the file alone.
+  bool VisitCallExpr(clang::CallExpr* call) {
+    called_.insert(call->getCallee()->IgnoreParenImpCasts());
+    return true;
+  }
+  static bool TraverseLambdaExpr(clang::LambdaExpr*) { return true; }  // NOLINT(readability-identifier-naming)
   bool VisitDeclRefExpr(clang::DeclRefExpr* named) {
-    if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(named->getDecl()))
+    if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(named->getDecl());
+        function != nullptr && !called_.contains(named))
       functions.insert(function->getCanonicalDecl());
     return true;
   }
   std::set<const clang::CXXRecordDecl*> classes;
   std::set<const clang::FunctionDecl*> functions;
+
+ private:
+  std::set<const clang::Expr*> called_;
 };
 
 /// Functions that the main file calls, and classes of which it makes objects or calls methods.

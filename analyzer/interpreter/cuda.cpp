@@ -212,6 +212,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       };
       if (!sides_are_right(machine, model, arguments, dst, src)) return Outcome::Done;
       if (!fits(machine, dst, last(to)) || !fits(machine, src, last(from))) return Outcome::Done;
+      stage(machine, call.site, {src, src + last(from)}, dst, handle);
       forget_pointers(dst, last(to));
       enqueue(handle, call, [this, to, from, form](ordering::Call here, ordering::StreamId stream) {
         model_.copy(here, stream, to, from, form);
@@ -367,7 +368,8 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       return Outcome::Done;
     }
     case EffectKind::GraphUpdate:
-      if (graphs_.contains(arguments.word(1))) graphs_[arguments.word(0)] = graphs_[arguments.word(1)];
+      // A graph that was not captured has nodes that are not known.
+      graphs_[arguments.word(0)] = graphs_[arguments.word(1)];
       return Outcome::Done;
     case EffectKind::GraphNodeUpdate:
       graphs_[argument(effect.object)].clear();  // what it does now is not known
@@ -457,6 +459,7 @@ Outcome Cuda::called(Machine& machine, const llvm::Function& function, const std
     may_wait(machine);
     return Outcome::Done;
   }
+  if (edits_graph(function, *model)) staged_ = {};
   switch (model->action) {
     case ActionKind::Effect:
       return effect(machine, *model, arguments);

@@ -88,7 +88,7 @@ class Cuda {
   [[nodiscard]] const std::string& name(ordering::SiteId site) const { return names_[static_cast<std::size_t>(site)]; }
   /// The name of the kernel that was launched there; empty: none was.
   [[nodiscard]] std::string kernel(ordering::SiteId site) const;
-  /// What is done there a graph does that is launched.
+  /// The work at this site is part of a graph that is launched.
   [[nodiscard]] bool is_of_graph(ordering::SiteId site) const { return of_graphs_.contains(site); }
   [[nodiscard]] std::optional<ordering::SiteId> made(ordering::StreamId stream) const;
   [[nodiscard]] std::optional<ordering::SiteId> made(ordering::EventId event) const;
@@ -320,6 +320,8 @@ class Cuda {
   EmptyWaits empty_waits_;
   /// A copy from `source`: of the host's memory, captured or not, or from elsewhere.
   void stage(Machine& machine, ordering::SiteId site, ordering::Range source, Word target, Word stream);
+  /// It is given a node of a graph, and may change it: what the graph copies from where is no longer known.
+  [[nodiscard]] bool edits_graph(const llvm::Function& function, const Model& model) const;
   void launch_captured(Machine& machine, Word graph, ordering::Call call, const std::string& name,
                        ordering::StreamId in);
   StagedCopies staged_;

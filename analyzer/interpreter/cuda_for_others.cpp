@@ -23,6 +23,7 @@
 #include "analyzer/interpreter/callers.h"
 #include "analyzer/interpreter/cuda.h"
 #include "analyzer/interpreter/module.h"
+#include "analyzer/models/types.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/xxhash.h"
 
@@ -297,6 +298,18 @@ void Cuda::stage(Machine& machine, ordering::SiteId site, ordering::Range source
     staged_.keeps(site, source, false);
     staged_.captured(site, source, target, hash_of(machine, source));
   }
+}
+
+bool Cuda::edits_graph(const llvm::Function& function, const Model& model) const {
+  const clang::FunctionDecl* declaration = declared(function);
+  if (declaration == nullptr || model.effect.kind == api::EffectKind::Pass ||
+      model.effect.kind == api::EffectKind::GraphNodeUpdate)
+    return false;
+  return std::ranges::any_of(declaration->parameters(), [](const clang::ParmVarDecl* parameter) {
+    const auto* pointer = parameter->getType()->getAs<clang::PointerType>();
+    const clang::RecordDecl* record = pointer == nullptr ? nullptr : pointer->getPointeeType()->getAsRecordDecl();
+    return record != nullptr && is_graph_node(record->getName());
+  });
 }
 
 /// What was captured elsewhere, done here.

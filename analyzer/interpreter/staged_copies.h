@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Captured copies whose source has become somebody else's.
+// Captured copies whose memory of the host has become somebody else's, or is gone.
 //
 // A copy from host memory that is captured keeps the address, not the bytes: each launch of the graph reads what lies there
 // by then. Where the block goes back to a pool when the capture is over, the next user captures a copy of its own from it,
@@ -17,6 +17,9 @@
 //
 // Where the memory was freed there is no such doubt: each launch from then on uses what is nobody's. (The order model keeps
 // no host memory that was freed, ordering/freed_lives.h: its addresses come again. Those of an interpreted program do not.)
+// Variables of a function that has returned are left out, and copies of three dimensions.
+//
+// Each call that captures a copy has a site of its own, so a copy that is captured again is another one.
 #pragma once
 
 #include <cstdint>

@@ -164,9 +164,14 @@ std::optional<ir::Operand::Kind> Types::stream_constant(std::string_view variabl
 }
 
 bool is_gpu_name(std::string_view identifier) {
-  const bool of_driver = (identifier.starts_with("cu") || identifier.starts_with("CU")) && identifier.size() > 2 &&
-                         identifier[2] >= 'A' && identifier[2] <= 'Z';
-  return of_driver || identifier.starts_with("hip") || identifier.find("cuda") != std::string_view::npos;
+  const bool of_driver =
+      identifier.starts_with("cu") && identifier.size() > 2 && identifier[2] >= 'A' && identifier[2] <= 'Z';
+  return of_driver || identifier.starts_with("CU") || identifier.starts_with("hip") ||
+         identifier.find("cuda") != std::string_view::npos;
+}
+
+bool is_graph_node(std::string_view class_name) {
+  return class_name == "CUgraphNode_st" || class_name == "hipGraphNode";
 }
 
 bool is_launch_attribute(std::string_view qualified_class) {

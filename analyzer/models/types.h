@@ -43,6 +43,9 @@ bool known_harmless(const Callee& callee);
 /// for __CUDACC__.
 bool is_gpu_name(std::string_view identifier);
 
+/// What cudaGraphNode_t, CUgraphNode and hipGraphNode_t point to.
+bool is_graph_node(std::string_view class_name);
+
 /// The class describes a launch's attribute: the launch records an event that is written into one
 /// (cudaLaunchAttributeValue::launchCompletionEvent).
 bool is_launch_attribute(std::string_view qualified_class);

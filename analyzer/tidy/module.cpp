@@ -102,7 +102,8 @@ class StreamCheck : public clang::tidy::ClangTidyCheck {
       for (const std::string& complaint : complaints) {
         configurationDiag(escaped(complaint));
       }
-      const bool is_asked = !settings.model_files.empty() || !settings.summaries_out.empty();
+      const bool is_asked =
+          !settings.model_files.empty() || !settings.summaries_out.empty() || !settings.summaries_in.empty();
       known.emplace(Shared{&context, {}});
       if (is_asked || may_use_gpus(context)) {
         known->analysis = analyze_translation_unit(context, settings, preprocessor_);

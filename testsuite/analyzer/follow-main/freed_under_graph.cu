@@ -59,6 +59,44 @@ Graph from_vector(float* d, int n, cudaStream_t s) {
   return made;
 }
 
+/// What the graph does now was built by hand.
+void updated(float* d, cudaStream_t s) {
+  float* h;
+  cudaMallocHost(&h, 64 * sizeof(float));
+  cudaGraph_t graph, built;
+  cudaGraphExec_t exec;
+  cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal);
+  cudaMemcpyAsync(d, h, 64 * sizeof(float), cudaMemcpyHostToDevice, s);
+  cudaStreamEndCapture(s, &graph);
+  cudaGraphInstantiate(&exec, graph, 0);
+  cudaGraphCreate(&built, 0);
+  cudaGraphExecUpdateResultInfo info;
+  cudaGraphExecUpdate(exec, built, &info);
+  cudaFreeHost(h);
+  cudaGraphLaunch(exec, s);
+  cudaStreamSynchronize(s);
+}
+
+/// The node that needed the memory is gone.
+void without_upload(float* d, cudaStream_t s) {
+  float* h;
+  cudaMallocHost(&h, 64 * sizeof(float));
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;
+  cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal);
+  cudaMemcpyAsync(d, h, 64 * sizeof(float), cudaMemcpyHostToDevice, s);
+  scale<<<1, 64, 0, s>>>(d);
+  cudaStreamEndCapture(s, &graph);
+  cudaGraphNode_t upload;
+  size_t count = 1;
+  cudaGraphGetRootNodes(graph, &upload, &count);
+  cudaGraphDestroyNode(upload);
+  cudaFreeHost(h);
+  cudaGraphInstantiate(&exec, graph, 0);
+  cudaGraphLaunch(exec, s);
+  cudaStreamSynchronize(s);
+}
+
 int main() {
   cudaStream_t s;
   cudaStreamCreate(&s);
@@ -69,17 +107,17 @@ int main() {
   for (int step = 0; step < 3; ++step) {
     cudaGraphLaunch(up.exec, s);
 // CHECK-MESSAGES: :[[@LINE-1]]:5: warning: cudaMemcpyAsync of a graph on stream 's' may read 'raw' after cudaFreeHost has freed it [streamsan-premature-free]
-// CHECK-NOTES: :[[@LINE-54]]:55: note: 'raw' is freed here
-// CHECK-NOTES: :[[@LINE-29]]:1: note: in the call to 'operator()' here
+// CHECK-NOTES: :[[@LINE-92]]:55: note: 'raw' is freed here
+// CHECK-NOTES: :[[@LINE-67]]:1: note: in the call to 'operator()' here
 // CHECK-NOTES: :[[@LINE-7]]:14: note: in the call to 'from_pinned' here
-// CHECK-NOTES: :[[@LINE-58]]:5: note: 'raw' is allocated here
-// CHECK-NOTES: :[[@LINE-61]]:26: note: in the call to 'Pinned' here
-// CHECK-NOTES: :[[@LINE-47]]:10: note: in the call to 'Pinned' here
+// CHECK-NOTES: :[[@LINE-96]]:5: note: 'raw' is allocated here
+// CHECK-NOTES: :[[@LINE-99]]:26: note: in the call to 'Pinned' here
+// CHECK-NOTES: :[[@LINE-85]]:10: note: in the call to 'Pinned' here
 // CHECK-NOTES: :[[@LINE-8]]:5: note: make the graph anew once its memory is freed, or keep the memory while it can be launched
 // CHECK-NOTES: :[[@LINE-9]]:5: note: main() was followed to here, with zeros for what the GPU computes
     cudaGraphLaunch(down.exec, s);
 // CHECK-MESSAGES: :[[@LINE-1]]:5: warning: cudaMemcpyAsync of a graph on stream 's' may write memory after the host has freed it [streamsan-premature-free]
-// CHECK-NOTES: :[[@LINE-22]]:1: note: the memory is freed here
+// CHECK-NOTES: :[[@LINE-60]]:1: note: the memory is freed here
 // CHECK-NOTES: :[[@LINE-15]]:16: note: in the call to 'from_vector' here
 // CHECK-NOTES: :[[@LINE-4]]:5: note: make the graph anew once its memory is freed, or keep the memory while it can be launched
 // CHECK-NOTES: :[[@LINE-5]]:5: note: main() was followed to here, with zeros for what the GPU computes
@@ -98,5 +136,7 @@ int main() {
     cudaGraphExecDestroy(exec);
     cudaGraphDestroy(graph);
   }
+  updated(d, s);
+  without_upload(d, s);
   cudaFree(d);
 }

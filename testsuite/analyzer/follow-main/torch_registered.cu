@@ -67,7 +67,14 @@ void both(const at::Tensor& left, const at::Tensor& right, int64_t chunk) {
   l.add_(r);
 }
 
+// Of the file alone, though a lambda of the module calls it, too: both do with parts that do not meet.
+static void halves(float* out, int64_t left, int64_t right, cudaStream_t one, cudaStream_t other) {
+  partial<<<1, 64, 0, one>>>(out, out, static_cast<int>(left));
+  partial<<<1, 64, 0, other>>>(out + left, out + left, static_cast<int>(right));
+}
+
 PYBIND11_MODULE(energy, module) {
+  module.def("halves", [](at::Tensor& out) { halves(out.data_ptr<float>(), 32, 32, nullptr, nullptr); });
   module.def("prefix", &prefix);
   module.def("both", &both);
 }
