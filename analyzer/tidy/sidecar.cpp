@@ -10,7 +10,7 @@
 //   {"skipped": {"function", "file", "line", "reason"}}
 //   {"error": "..."}                            a file that could not be read or written
 //   {"not_followed": "a USR"}
-//   {"links": {"functions": {USR: [what it uses]}, "calls": [USR]}}    where summaries are written (ir/links.h)
+//   {"links": {"functions": {USR: {"used": [], "told": []}}, "calls": [USR]}}   where summaries are written (ir/links.h)
 //   {"counts": {"functions_seen", "functions_analyzed", "with_streams"}}
 //   {"dump": "..."}                             the stream IR, if asked for
 //
@@ -103,8 +103,8 @@ void note_analysed(const Analysis& analysis) {
   }
   if (analysis.links) {
     llvm::json::Object functions;
-    for (const auto& [usr, used] : analysis.links->functions) {
-      functions[utf8(usr)] = list_of(used);
+    for (const auto& [usr, uses] : analysis.links->functions) {
+      functions[utf8(usr)] = llvm::json::Object{{"used", list_of(uses.used)}, {"told", list_of(uses.told)}};
     }
     append("links", llvm::json::Object{{"functions", std::move(functions)}, {"calls", list_of(analysis.links->calls)}});
   }

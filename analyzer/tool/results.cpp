@@ -102,8 +102,11 @@ std::vector<Entry> read_sidecar(const std::string& path, FileResults& out) {
     } else if (const llvm::json::Object* links = object->getObject("links")) {
       out.links.calls = names_in(links->getArray("calls"));
       if (const llvm::json::Object* functions = links->getObject("functions")) {
-        for (const auto& [function, used] : *functions) {
-          out.links.functions[function.str()] = names_in(used.getAsArray());
+        for (const auto& [function, uses] : *functions) {
+          if (const llvm::json::Object* names = uses.getAsObject()) {
+            out.links.functions[function.str()] = {names_in(names->getArray("used")),
+                                                   names_in(names->getArray("told"))};
+          }
         }
       }
     } else if (const auto error = object->getString("error")) {
