@@ -17,37 +17,58 @@ std::string shared_name(const Place& place) {
   return is_shared ? place.name : "";
 }
 
-/// It changes what others find there, or what they are ordered with: enqueueing work alone does not.
-bool tells_others(const Function& function) {
-  const auto is_own = [&](PlaceId id) {
-    for (const Place* place = &function[id];; place = &function[place->base]) {
-      if (place->kind == Place::Kind::Local || place->kind == Place::Kind::Temporary) return true;
-      // Behind a pointer lies what may be anybody's.
-      if (place->base == kNoPlace || function[place->base].type == TypeKind::Pointer) return false;
+/// Fields and globals on the way to a place. False: it is behind a variable of the function's own, as far as is seen.
+bool add_names(const Function& function, PlaceId id, std::set<std::string>& names) {
+  bool any = false;
+  for (; id != kNoPlace; id = function[id].base)
+    if (std::string name = shared_name(function[id]); !name.empty()) {
+      names.insert(std::move(name));
+      any = true;
     }
+  return any;
+}
+
+/// What the function changes for others, or orders with what they do. Enqueueing work alone does neither.
+std::set<std::string> told_by(const Function& function, const std::set<std::string>& used) {
+  std::set<std::string> told;
+  // A handle in a local variable may be that of any field.
+  const auto handle = [&](const Operand& operand) {
+    const bool is_place = operand.kind == Operand::Kind::Value || operand.kind == Operand::Kind::Address;
+    if (is_place && !add_names(function, operand.place, told)) told.insert(used.begin(), used.end());
   };
-  return std::ranges::any_of(function.blocks, [&](const Block& block) {
-    return std::ranges::any_of(block.ops, [&](const Op& op) {
-      switch (op.kind) {
-        case OpKind::Enqueue:
-        case OpKind::EndOfLife:
-        case OpKind::HostAccess:
-        case OpKind::Call:
-        case OpKind::Return:
-        case OpKind::SetDevice:
-        case OpKind::Escape:
-          return false;
+  for (const Block& block : function.blocks)
+    for (const Op& op : block.ops) switch (op.kind) {
         case OpKind::Assign:
         case OpKind::Fresh:
         case OpKind::CreateStream:
         case OpKind::CreateEvent:
         case OpKind::Allocate:
-          return op.target != kNoPlace && !is_own(op.target);
+          add_names(function, op.target, told);
+          break;
+        case OpKind::Free:
+        case OpKind::EndOfLife:
+        case OpKind::Escape:
+          add_names(function, op.source.place, told);
+          break;
+        case OpKind::DestroyHandle:
+          handle(op.source);
+          break;
+        case OpKind::Record:
+        case OpKind::Wait:
+        case OpKind::SyncStream:
+        case OpKind::SyncEvent:
+        case OpKind::QueryStream:
+        case OpKind::QueryEvent:
+          handle(op.stream);
+          handle(op.event);
+          break;
+        case OpKind::SyncDevice:
+          told.insert(used.begin(), used.end());
+          break;
         default:
-          return true;
+          break;
       }
-    });
-  });
+  return told;
 }
 
 /// Two methods of one class are two ways to use its objects, whatever they do.
@@ -63,13 +84,12 @@ Links links_of(const Program& program) {
   Links links;
   for (const auto& [usr, function] : program.functions) {
     auto& [used, told] = links.functions[usr];
-    const bool tells = tells_others(function);
-    for (const Place& place : function.places) {
-      const std::string name = shared_name(place);
-      if (name.empty()) continue;
-      used.insert(name);
-      if (tells || is_of_object(function, place)) told.insert(name);
-    }
+    for (const Place& place : function.places)
+      if (std::string name = shared_name(place); !name.empty()) {
+        if (is_of_object(function, place)) told.insert(name);
+        used.insert(std::move(name));
+      }
+    told.merge(told_by(function, used));
     for (const Block& block : function.blocks)
       for (const Op& op : block.ops)
         if (op.kind == OpKind::Call && !program.functions.contains(op.callee)) links.calls.insert(op.callee);

@@ -38,9 +38,9 @@ TEST(Links, WorkAloneTellsOnlyOtherMethodsOfTheClass) {
     Function function;
     function.usr = "f";
     const PlaceId object = function.add(Place{.kind = base, .type = TypeKind::Object, .name = "lane"});
-    function.add(
+    const PlaceId field = function.add(
         Place{.kind = Place::Kind::Field, .type = TypeKind::Stream, .name = "stream", .owner = "Lane", .base = object});
-    function.blocks.push_back({.ops = {Op{.kind = kind}}});
+    function.blocks.push_back({.ops = {Op{.kind = kind, .stream = {.kind = Operand::Kind::Value, .place = field}}}});
     Program program;
     program.functions.emplace("f", std::move(function));
     return links_of(program).functions.at("f");
