@@ -212,7 +212,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       };
       if (!sides_are_right(machine, model, arguments, dst, src)) return Outcome::Done;
       if (!fits(machine, dst, last(to)) || !fits(machine, src, last(from))) return Outcome::Done;
-      stage(machine, call.site, {src, src + last(from)}, dst, handle);
+      keep_sides(call.site, {src, src + last(from)}, {dst, dst + last(to)}, handle);
       forget_pointers(dst, last(to));
       enqueue(handle, call, [this, to, from, form](ordering::Call here, ordering::StreamId stream) {
         model_.copy(here, stream, to, from, form);
@@ -459,7 +459,7 @@ Outcome Cuda::called(Machine& machine, const llvm::Function& function, const std
     may_wait(machine);
     return Outcome::Done;
   }
-  if (edits_graph(function, *model)) staged_ = {};
+  if (staged_.any() && edits_graph(function, *model)) staged_ = {};
   switch (model->action) {
     case ActionKind::Effect:
       return effect(machine, *model, arguments);

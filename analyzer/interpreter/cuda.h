@@ -320,6 +320,8 @@ class Cuda {
   EmptyWaits empty_waits_;
   /// A copy from `source`: of the host's memory, captured or not, or from elsewhere.
   void stage(Machine& machine, ordering::SiteId site, ordering::Range source, Word target, Word stream);
+  /// If it is captured: which memory of the host's the graph needs from then on, gaps between rows included.
+  void keep_sides(ordering::SiteId site, ordering::Range source, ordering::Range target, Word stream);
   /// It is given a node of a graph, and may change it: what the graph copies from where is no longer known.
   [[nodiscard]] bool edits_graph(const llvm::Function& function, const Model& model) const;
   void launch_captured(Machine& machine, Word graph, ordering::Call call, const std::string& name,

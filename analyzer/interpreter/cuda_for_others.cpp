@@ -288,16 +288,17 @@ std::uint64_t hash_of(Machine& machine, ordering::Range range) {
 }  // namespace
 
 void Cuda::stage(Machine& machine, ordering::SiteId site, ordering::Range source, Word target, Word stream) {
-  const bool captured = capturing_.contains(stream);
   const ordering::Range written{target, target + source.size()};
-  if (!Memory::is_device(target)) {
-    staged_.written(written, std::nullopt);
-    if (captured) staged_.keeps(site, written, true);
-  }
-  if (!Memory::is_device(source.begin) && captured) {
-    staged_.keeps(site, source, false);
+  if (!Memory::is_device(target)) staged_.written(written, std::nullopt);
+  if (!Memory::is_device(source.begin) && capturing_.contains(stream))
     staged_.captured(site, source, target, hash_of(machine, source));
-  }
+  keep_sides(site, source, written, stream);
+}
+
+void Cuda::keep_sides(ordering::SiteId site, ordering::Range source, ordering::Range target, Word stream) {
+  if (!capturing_.contains(stream)) return;
+  if (!Memory::is_device(target.begin)) staged_.keeps(site, target, true);
+  if (!Memory::is_device(source.begin)) staged_.keeps(site, source, false);
 }
 
 bool Cuda::edits_graph(const llvm::Function& function, const Model& model) const {

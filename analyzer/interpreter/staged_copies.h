@@ -50,6 +50,8 @@ struct FreedSide {
 
 class StagedCopies {
  public:
+  /// Is any copy kept?
+  [[nodiscard]] bool any() const { return !sides_.empty() || !captured_.empty(); }
   /// The captured copy uses these bytes of the host's.
   void keeps(ordering::SiteId copy, ordering::Range bytes, bool written);
   void freed(const ordering::AllocationInfo& memory, ordering::SiteId site);

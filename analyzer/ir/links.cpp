@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analyzer/ir/field_memory.h"
+#include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer::ir {
 namespace {
@@ -71,24 +72,20 @@ std::set<std::string> told_by(const Function& function, const std::set<std::stri
   return told;
 }
 
-/// Two methods of one class are two ways to use its objects, whatever they do.
-bool is_of_object(const Function& function, const Place& place) {
-  const Place* at = &place;
-  while (at->base != kNoPlace) at = &function[at->base];
-  return at->kind == Place::Kind::This;
-}
-
 }  // namespace
 
 Links links_of(const Program& program) {
   Links links;
   for (const auto& [usr, function] : program.functions) {
     auto& [used, told] = links.functions[usr];
-    for (const Place& place : function.places)
-      if (std::string name = shared_name(place); !name.empty()) {
-        if (is_of_object(function, place)) told.insert(name);
-        used.insert(std::move(name));
-      }
+    for (std::size_t i = 0; i < function.places.size(); ++i) {
+      std::string name = shared_name(function.places[i]);
+      if (name.empty()) continue;
+      // Two methods of one class are two ways to use its objects, whatever they do.
+      const PlaceId variable = root(function, static_cast<PlaceId>(i)).place;
+      if (function[variable].kind == Place::Kind::This) told.insert(name);
+      used.insert(std::move(name));
+    }
     told.merge(told_by(function, used));
     for (const Block& block : function.blocks)
       for (const Op& op : block.ops)

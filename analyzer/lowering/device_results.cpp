@@ -156,7 +156,7 @@ bool Bounds::is_one_in_memory(const clang::Expr* expression) const {
   const bool given = name != nullptr && isa<clang::ParmVarDecl>(name->getDecl());
   if (!of_program && !(behind_pointer && (given || isa<clang::CXXThisExpr>(at)))) return false;
   Roots roots;
-  collect(expression, roots, 0);
+  collect(expression, roots);
   return roots.indices.empty();
 }
 

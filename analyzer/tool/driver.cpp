@@ -75,6 +75,17 @@ std::vector<std::size_t> all_of(const std::vector<Source>& sources) {
   return indices;
 }
 
+/// Throws what the file system refuses.
+void copy_summaries(const fs::path& from, const fs::path& to, const std::string& prefix) {
+  fs::create_directories(to);
+  for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
+    if (entry.path().extension() == ".json") {
+      fs::copy_file(entry.path(), to / (prefix + entry.path().filename().string()),
+                    fs::copy_options::overwrite_existing);
+    }
+  }
+}
+
 class Run {
  public:
   explicit Run(const CommandLine& line) : line_(line) {}
@@ -106,7 +117,8 @@ class Run {
   std::vector<FileResults> results_;
   std::vector<std::string> texts_;  ///< what the worker printed
   std::vector<bool> done_;
-  std::size_t workers_ = 0;  ///< prepared so far: each has files of its own
+  std::size_t workers_ = 0;     ///< prepared so far: each has files of its own
+  std::string kept_summaries_;  ///< --summaries-out beside --cross-tu
   std::size_t printed_ = 0;
   std::set<std::string> seen_;                   ///< findings reported, to repeat none of those in headers
   std::map<std::string, std::size_t> shown_in_;  ///< the places of a finding, and the first file that has it
@@ -141,7 +153,7 @@ void Run::prepare(std::string& error) {
     return;
   }
   if (line_.cross_tu) {
-    line_.summaries_out = (scratch_.path() / "summaries").string();
+    kept_summaries_ = std::exchange(line_.summaries_out, (scratch_.path() / "summaries").string());
     fs::create_directory(line_.summaries_out);
   }
   prepared_.resize(sources_.size());
@@ -225,6 +237,13 @@ void Run::analyse() {
   if (line_.cross_tu) {
     run_workers(all_of(sources_), "", [] {});
     std::string error;
+    if (!kept_summaries_.empty()) {
+      try {
+        copy_summaries(line_.summaries_out, kept_summaries_, "");
+      } catch (const fs::filesystem_error& cannot) {  // no reason to lose what was found
+        fail("--summaries-out: " + std::string(cannot.what()));
+      }
+    }
     look_again(error);
     if (!error.empty()) {
       fail(error);
@@ -254,11 +273,7 @@ void Run::look_again(std::string& error) {
   }
   const fs::path folder = std::exchange(line_.summaries_out, {});
   if (!line_.summaries_in.empty()) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(line_.summaries_in)) {
-      if (entry.path().extension() == ".json") {
-        fs::copy_file(entry.path(), folder / ("given-" + entry.path().filename().string()));
-      }
-    }
+    copy_summaries(line_.summaries_in, folder, "given-");
   }
   line_.summaries_in = folder.string();
   prepare_each(again, CheckSelection(line_, error), error);

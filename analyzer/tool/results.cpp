@@ -100,12 +100,14 @@ std::vector<Entry> read_sidecar(const std::string& path, FileResults& out) {
     } else if (const auto usr = object->getString("not_followed")) {
       out.not_followed.push_back(usr->str());
     } else if (const llvm::json::Object* links = object->getObject("links")) {
-      out.links.calls = names_in(links->getArray("calls"));
+      // A source may be compiled in several ways.
+      out.links.calls.merge(names_in(links->getArray("calls")));
       if (const llvm::json::Object* functions = links->getObject("functions")) {
         for (const auto& [function, uses] : *functions) {
           if (const llvm::json::Object* names = uses.getAsObject()) {
-            out.links.functions[function.str()] = {names_in(names->getArray("used")),
-                                                   names_in(names->getArray("told"))};
+            ir::Links::Uses& all = out.links.functions[function.str()];
+            all.used.merge(names_in(names->getArray("used")));
+            all.told.merge(names_in(names->getArray("told")));
           }
         }
       }

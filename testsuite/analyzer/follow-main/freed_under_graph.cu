@@ -59,6 +59,29 @@ Graph from_vector(float* d, int n, cudaStream_t s) {
   return made;
 }
 
+void rows(float* d, cudaStream_t s) {
+  float* h = static_cast<float*>(std::malloc(8 * 64));
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;
+  cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal);
+  cudaMemcpy2DAsync(d, 32, h, 64, 32, 8, cudaMemcpyHostToDevice, s);
+  cudaStreamEndCapture(s, &graph);
+  cudaGraphInstantiate(&exec, graph, 0);
+#ifndef FIXED
+  std::free(h);
+#endif
+  cudaGraphLaunch(exec, s);
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: cudaMemcpy2DAsync of a graph on stream 's' may read memory after the host has freed it [streamsan-premature-free]
+// CHECK-NOTES: :[[@LINE-4]]:3: note: the memory is freed here
+// CHECK-NOTES: :[[@LINE-3]]:3: note: make the graph anew once its memory is freed, or keep the memory while it can be launched
+// CHECK-NOTES: :[[@LINE-4]]:3: note: main() was followed to here, with zeros for what the GPU computes
+// CHECK-NOTES: :[[@LINE+84]]:3: note: in the call to 'rows' here
+  cudaStreamSynchronize(s);
+#ifdef FIXED
+  std::free(h);
+#endif
+}
+
 /// What the graph does now was built by hand.
 void updated(float* d, cudaStream_t s) {
   float* h;
@@ -107,17 +130,17 @@ int main() {
   for (int step = 0; step < 3; ++step) {
     cudaGraphLaunch(up.exec, s);
 // CHECK-MESSAGES: :[[@LINE-1]]:5: warning: cudaMemcpyAsync of a graph on stream 's' may read 'raw' after cudaFreeHost has freed it [streamsan-premature-free]
-// CHECK-NOTES: :[[@LINE-92]]:55: note: 'raw' is freed here
-// CHECK-NOTES: :[[@LINE-67]]:1: note: in the call to 'operator()' here
+// CHECK-NOTES: :[[@LINE-115]]:55: note: 'raw' is freed here
+// CHECK-NOTES: :[[@LINE-90]]:1: note: in the call to 'operator()' here
 // CHECK-NOTES: :[[@LINE-7]]:14: note: in the call to 'from_pinned' here
-// CHECK-NOTES: :[[@LINE-96]]:5: note: 'raw' is allocated here
-// CHECK-NOTES: :[[@LINE-99]]:26: note: in the call to 'Pinned' here
-// CHECK-NOTES: :[[@LINE-85]]:10: note: in the call to 'Pinned' here
+// CHECK-NOTES: :[[@LINE-119]]:5: note: 'raw' is allocated here
+// CHECK-NOTES: :[[@LINE-122]]:26: note: in the call to 'Pinned' here
+// CHECK-NOTES: :[[@LINE-108]]:10: note: in the call to 'Pinned' here
 // CHECK-NOTES: :[[@LINE-8]]:5: note: make the graph anew once its memory is freed, or keep the memory while it can be launched
 // CHECK-NOTES: :[[@LINE-9]]:5: note: main() was followed to here, with zeros for what the GPU computes
     cudaGraphLaunch(down.exec, s);
 // CHECK-MESSAGES: :[[@LINE-1]]:5: warning: cudaMemcpyAsync of a graph on stream 's' may write memory after the host has freed it [streamsan-premature-free]
-// CHECK-NOTES: :[[@LINE-60]]:1: note: the memory is freed here
+// CHECK-NOTES: :[[@LINE-83]]:1: note: the memory is freed here
 // CHECK-NOTES: :[[@LINE-15]]:16: note: in the call to 'from_vector' here
 // CHECK-NOTES: :[[@LINE-4]]:5: note: make the graph anew once its memory is freed, or keep the memory while it can be launched
 // CHECK-NOTES: :[[@LINE-5]]:5: note: main() was followed to here, with zeros for what the GPU computes
@@ -136,6 +159,7 @@ int main() {
     cudaGraphExecDestroy(exec);
     cudaGraphDestroy(graph);
   }
+  rows(d, s);
   updated(d, s);
   without_upload(d, s);
   cudaFree(d);
