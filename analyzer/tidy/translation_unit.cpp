@@ -44,6 +44,8 @@
 #include "analyzer/ir/text.h"
 #include "analyzer/tidy/fingerprint.h"
 #include "analyzer/tidy/lanes.h"
+#include "analyzer/tidy/runs.h"
+#include "analyzer/tidy/sides.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/Basic/SourceManager.h"
 #include "llvm/ADT/StringExtras.h"
@@ -159,88 +161,6 @@ Hazard hazard_of(const GridWait& wait) {
     hazard.condition = std::string("a kernel in front ") + (wait.mode == ir::Mode::Read ? "writes" : "uses") + " it";
   }
   return hazard;
-}
-
-using Position = std::tuple<std::string, std::uint32_t, std::uint32_t, std::uint32_t>;
-
-Position position(const ir::Site& site) { return {site.file, site.line, site.column, site.begin}; }
-
-/// Where the side is that the warning does not stand at.
-const ir::Site& other_side(const Finding& finding) {
-  return finding.sites[finding.sites.size() > 2 ? 2 : finding.sites.size() - 1];
-}
-
-/// What the two sides do, in the order of the source.
-std::pair<Position, Position> two_sides(const Finding& finding) {
-  return std::minmax(position(finding.sites.front()), position(other_side(finding)));
-}
-
-using Line = std::pair<std::string, std::uint32_t>;
-
-Line line(const ir::Site& site) { return {site.file, site.line}; }
-
-/// What is done on the way to a conflict of two calls, in this order: to a graph's launch on memory that was freed, the
-/// work that captured the memory comes first.
-using Way = std::vector<Line>;
-
-Way way_of(const Hazard& hazard) {
-  Way way{line(hazard.later.where.site)};
-  if (hazard.earlier) way.insert(way.begin(), line(hazard.earlier->where.site));
-  if (hazard.later.work == ir::Work::GraphLaunch && !hazard.evidence.empty())
-    way.insert(way.begin(), line(hazard.evidence.front().where.site));
-  return way;
-}
-
-/// The run goes this way, and meets no conflict there. How a whole program makes the calls is how they are made, in whichever
-/// order. A made-up caller has the last word on graphs alone: objects that it makes otherwise may behave otherwise.
-bool goes_through(const Followed::Run& run, const Way& way, bool whole_program) {
-  constexpr std::size_t kOfGraph = 3;
-  if (way.size() < 2 || (!whole_program && way.size() < kOfGraph)) return false;
-  if (run.conflicts.contains({way[way.size() - 2], way.back()})) return false;
-  std::size_t before = 0;
-  for (std::size_t i = 0; i < way.size(); ++i) {
-    const auto known = run.times.find(way[i]);
-    if (known == run.times.end()) return false;
-    // The first of them as early as it is, the others as late: what lies between was done in between.
-    const std::size_t time = i == 0 ? known->second.first : known->second.last;
-    if (!whole_program && time < before) return false;
-    before = time;
-  }
-  return true;
-}
-
-/// Two operations that nothing orders: which of them there are, and whether they meet, a run knows.
-bool is_race(const Hazard& hazard) {
-  return hazard.check == Check::CrossStreamRace || hazard.check == Check::HostWriteBeforeDone ||
-         hazard.check == Check::HostReadBeforeDone || hazard.check == Check::NonblockingVsDefault;
-}
-
-/// A finding, by its number, on which a run that goes that way has the last word.
-struct LeftToRuns {
-  /// What it supposes: how many rounds a loop has; in which order methods are called; or what the values are on which
-  /// main()'s way depends.
-  enum class Supposed : std::uint8_t { Rounds, Calls, Values };
-  std::size_t finding;
-  Way way;
-  Supposed supposed;
-};
-
-/// Of rounds: it does the first of the two more often than rounds are supposed; with fewer, another argument may show more.
-bool settles(const Followed::Run& run, const LeftToRuns& left, bool whole_program) {
-  using Supposed = LeftToRuns::Supposed;
-  if (left.supposed == Supposed::Values) {
-    if (!whole_program || !run.whole) return false;
-    if (left.way.size() == 1) return run.times.contains(left.way[0]) && !run.empty_waits.contains(left.way[0]);
-  }
-  if (!goes_through(run, left.way, whole_program)) return false;
-  if (left.supposed == Supposed::Values) return true;
-  const std::size_t count = run.times.at(left.way[left.way.size() - 2]).count;
-  return left.supposed == Supposed::Calls || (whole_program && count > static_cast<std::size_t>(ir::kMostRounds));
-}
-
-std::pair<Line, Line> two_lines(const Finding& finding) {
-  const ir::Site &one = finding.sites.front(), &other = other_side(finding);
-  return std::minmax(Line{one.file, one.line}, Line{other.file, other.line});
 }
 
 /// One finding for a pair of sites; in source order.
@@ -367,7 +287,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
   }
 
   std::vector<Finding> findings;
-  std::vector<LeftToRuns> left_to_runs;
+  LeftToRuns left_to_runs;
   for (Root& root : roots) {
     const bool of_main = lowered.program.functions.at(root.usr).name == "main";
     for (Hazard& hazard : root.hazards) {
@@ -375,7 +295,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
       const bool by_values =
           of_main && (hazard.earlier ? is_race(hazard) : hazard.check == Check::EventWaitWithoutRecord);
       if (hazard.supposed || by_values)
-        left_to_runs.push_back({findings.size(), way_of(hazard), by_values ? Supposed::Values : Supposed::Rounds});
+        left_to_runs.add(findings.size(), hazard, by_values ? Supposed::Values : Supposed::Rounds);
       // The caller has the order that is missing here.
       if (hazard.at_the_end &&
           settled.contains({position(hazard.later.where.site), position(hazard.earlier->where.site)})) {
@@ -426,8 +346,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
   for (const Hazard& hazard : of_classes) {
     Finding finding = word(hazard);
     if (!shown.contains({finding.check, position(finding.site)}) && pairs.insert(two_sides(finding)).second) {
-      if (hazard.of_calls && hazard.earlier)
-        left_to_runs.push_back({findings.size(), way_of(hazard), LeftToRuns::Supposed::Calls});
+      if (hazard.of_calls && hazard.earlier) left_to_runs.add(findings.size(), hazard, LeftToRuns::Supposed::Calls);
       findings.push_back(std::move(finding));
     }
   }
@@ -442,38 +361,10 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
           how.closed.insert(constructor.usr);
     how.wants_runs = !left_to_runs.empty();
     Followed followed = follow_main(context, models, preprocessor, how);
-    const bool whole_program = followed.there;
     if (!followed.there && preprocessor != nullptr) followed = follow_callers(context, models, *preprocessor, how);
-    for (const LeftToRuns& left : std::ranges::reverse_view(left_to_runs))
-      if (std::ranges::any_of(followed.runs, [&](const auto& run) { return settles(run, left, whole_program); }))
-        findings.erase(findings.begin() + static_cast<std::ptrdiff_t>(left.finding));
-    // Known already, perhaps by another column; and of one function one defect shows in many pairs.
-    std::set<std::pair<Line, Line>> lines;
-    std::set<std::pair<Check, std::string>> told_of;
-    for (const Finding& finding : findings)
-      if (finding.level == Level::Definite || finding.level == Level::Likely) {
-        lines.insert(two_lines(finding));
-        if (!followed.callers.empty()) told_of.emplace(finding.check, ir::last_component(finding.site.function));
-      }
-    std::ranges::stable_partition(followed.hazards, [](const Hazard& each) { return each.level != Level::Latent; });
-    for (const Hazard& hazard : followed.hazards) {
-      Finding finding = word(hazard);
-      const bool first =
-          followed.callers.empty() || told_of.emplace(finding.check, ir::last_component(finding.site.function)).second;
-      if (lines.insert(two_lines(finding)).second && first) {
-        findings.push_back(std::move(finding));
-      }
-    }
-    if (settings.dump_ir && (followed.there || !followed.callers.empty())) {
-      result.dump += (followed.callers.empty() ? "main() was followed for " : "callers were followed for ") +
-                     std::to_string(followed.steps) + " steps, " +
-                     (followed.stopped.empty() ? "to its end" : "until " + followed.stopped) + "\n";
-      for (const Followed::MadeUp& caller : followed.callers)
-        result.dump += caller.text + "  " + (caller.stopped.empty() ? "to its end" : "until " + caller.stopped) + "\n";
-      for (const std::string& name : followed.unknown) {
-        result.dump += "  not known: " + name + "\n";
-      }
-    }
+    left_to_runs.settle(followed, findings);
+    add_found_by_runs(followed, findings);
+    if (settings.dump_ir) result.dump += text_of(followed);
   }
   findings = without_duplicates(std::move(findings));
   fingerprint(findings);
