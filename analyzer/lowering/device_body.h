@@ -91,6 +91,7 @@ class Body {
   void note_moved_by(const Call& call, const Summary& summary);
   /// Where the callee's accesses to `path` begin here.
   [[nodiscard]] MaybeBound begin_of(const Call& call, const Path& path, const Begin& begin) const;
+  [[nodiscard]] MaybeBound begin_of(const Call& call, const Path& path, MaybeBound inside) const;
 
   // Flow. Where a statement leaves a loop or a switch, and where the cases of a switch come from.
   struct Ways {

@@ -86,6 +86,7 @@ bool leaves_begin(const MaybeBound& bytes) {
 
 void Begin::add(const MaybeBound& bytes, const Choices& under) {
   all_.add(bytes);
+  if (bytes) known_.add(bytes);
   if (bytes && bytes->number == 0) {
     fronts_.insert(under);
     return;

@@ -85,6 +85,8 @@ class Begin {
   /// Absent: nothing is known, or there is no access. Of 0: an access surely begins there. One that a choice decides
   /// about counts where the others are under that choice, too: a kernel that does something does it there.
   [[nodiscard]] const MaybeBound& bound() const;
+  /// The same without the accesses of which nothing is known.
+  [[nodiscard]] const MaybeBound& known() const { return known_.bound; }
   friend bool operator==(const Begin&, const Begin&) = default;
 
  private:
@@ -96,7 +98,8 @@ class Begin {
     void add_to_known(const Bound& bytes);
     friend bool operator==(const Sum&, const Sum&) = default;
   };
-  Sum all_, rest_;            ///< `rest_`: without those at the begin
+  Sum all_, rest_;  ///< `rest_`: without those at the begin
+  Sum known_;
   std::set<Choices> fronts_;  ///< of those at the begin
   Choices others_;            ///< of all others
 };

@@ -315,7 +315,15 @@ void Body::note_moved_by(const Call& call, const Summary& summary) {
 }
 
 MaybeBound Body::begin_of(const Call& call, const Path& path, const Begin& begin) const {
-  MaybeBound inside = begin.bound();
+  if (begin.known() != begin.bound()) {
+    // What begins at the pointer begins there whatever else is touched.
+    const MaybeBound known = begin_of(call, path, begin.known());
+    if (known && known->number == 0 && !known->single && !known->fixed) return known;
+  }
+  return begin_of(call, path, begin.bound());
+}
+
+MaybeBound Body::begin_of(const Call& call, const Path& path, MaybeBound inside) const {
   if (std::ranges::any_of(path.steps, [this](const clang::FieldDecl* step) { return moved_.contains(step); }))
     return moved_bound();
   const auto argument = [&](unsigned position) -> const clang::Expr* {
