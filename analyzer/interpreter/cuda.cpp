@@ -235,8 +235,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       const Word size = std::max<Word>(argument(effect.bytes), 1), at = machine.memory().device(size);
       if (at == 0) return Outcome::Stop;
       machine.store(argument(effect.object), at);
-      blocks_[at] = at + size;
-      model_.allocate(call, {at, at + size}, MemoryKind::Device, context);
+      allocated(call, {at, at + size}, MemoryKind::Device);
       return Outcome::Done;
     }
     case EffectKind::AllocPitch: {
@@ -246,7 +245,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       if (at == 0) return Outcome::Stop;
       machine.store(argument(effect.object), at);
       machine.store(argument(effect.pitch), pitch);
-      model_.allocate(call, {at, at + std::max<Word>(pitch * height, 1)}, MemoryKind::Device, context);
+      allocated(call, {at, at + std::max<Word>(pitch * height, 1)}, MemoryKind::Device);
       return Outcome::Done;
     }
     case EffectKind::AllocHost:
@@ -255,9 +254,8 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       Byte* const at = machine.memory().pinned(size);
       if (at == nullptr) return Outcome::Stop;
       machine.store(argument(effect.object), reinterpret_cast<Word>(at));
-      blocks_[reinterpret_cast<Word>(at)] = reinterpret_cast<Word>(at) + size;
-      model_.allocate(call, {reinterpret_cast<Word>(at), reinterpret_cast<Word>(at) + size},
-                      effect.kind == EffectKind::AllocHost ? MemoryKind::Pinned : MemoryKind::Managed, context);
+      allocated(call, {reinterpret_cast<Word>(at), reinterpret_cast<Word>(at) + size},
+                effect.kind == EffectKind::AllocHost ? MemoryKind::Pinned : MemoryKind::Managed);
       return Outcome::Done;
     }
     case EffectKind::AllocAsync: {
@@ -265,6 +263,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       if (at == 0) return Outcome::Stop;
       machine.store(argument(effect.object), at);
       blocks_[at] = at + size;
+      allocations_.push_back(call.site);
       enqueue(handle, call, [this, at, size](ordering::Call here, ordering::StreamId stream) {
         model_.allocate_async(here, stream, {at, at + size});
       });

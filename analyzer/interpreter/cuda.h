@@ -90,6 +90,13 @@ class Cuda {
   [[nodiscard]] std::string kernel(ordering::SiteId site) const;
   /// The work at this site is part of a graph that is launched.
   [[nodiscard]] bool is_of_graph(ordering::SiteId site) const { return of_graphs_.contains(site); }
+  /// Where the work that is launched at this site was captured; nullopt: it is not of a graph.
+  [[nodiscard]] std::optional<ordering::SiteId> captured(ordering::SiteId site) const {
+    const auto found = of_graphs_.find(site);
+    return found == of_graphs_.end() ? std::nullopt : std::optional(found->second);
+  }
+  /// Where the program has allocated memory.
+  [[nodiscard]] const std::vector<ordering::SiteId>& allocations() const { return allocations_; }
   [[nodiscard]] std::optional<ordering::SiteId> made(ordering::StreamId stream) const;
   [[nodiscard]] std::optional<ordering::SiteId> made(ordering::EventId event) const;
   std::function<void(const FailingRecord&)> on_failing_record;
@@ -281,6 +288,7 @@ class Cuda {
   /// Of "field" or "field.field"; nullopt: there is no such field.
   [[nodiscard]] std::optional<std::size_t> offset_of(const clang::CXXRecordDecl& record, std::string_view path) const;
   void hand_out_again(Machine& machine, const Returned& block);
+  void allocated(ordering::Call call, ordering::Range memory, ordering::MemoryKind kind);
   ordering::FunctionId number_of(const std::string& function);
   [[nodiscard]] Word known_device(const Machine& machine) const;
   void order(Word event, ordering::SiteId site, std::optional<ordering::StreamId> by);
@@ -309,7 +317,8 @@ class Cuda {
   KernelHandles kernel_handles_;
   std::map<Word, Word> shadows_;  ///< variables of the device, by that of the host
   std::map<Word, std::vector<Captured>> graphs_;
-  std::set<ordering::SiteId> of_graphs_;
+  std::map<ordering::SiteId, ordering::SiteId> of_graphs_;
+  std::vector<ordering::SiteId> allocations_;
   std::map<Word, Word> capturing_;  ///< stream -> graph
   std::map<Word, Word> capture_events_;
   bool made_up_ = false;

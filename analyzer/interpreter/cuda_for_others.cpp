@@ -313,6 +313,12 @@ bool Cuda::edits_graph(const llvm::Function& function, const Model& model) const
   });
 }
 
+void Cuda::allocated(ordering::Call call, ordering::Range memory, ordering::MemoryKind kind) {
+  blocks_[memory.begin] = memory.end;
+  allocations_.push_back(call.site);
+  model_.allocate(call, memory, kind, context_of(device_));
+}
+
 /// What was captured elsewhere, done here.
 void Cuda::launch_captured(Machine& machine, Word graph, ordering::Call call, const std::string& name,
                            ordering::StreamId in) {
@@ -320,7 +326,7 @@ void Cuda::launch_captured(Machine& machine, Word graph, ordering::Call call, co
   for (const auto& [captured, action] : graphs_[graph]) {
     const std::string& what = this->name(captured);
     const ordering::Call here = now(machine, what.empty() ? name : what + " of a graph");
-    of_graphs_.insert(here.site);
+    of_graphs_.insert_or_assign(here.site, captured);
     action(here, in);
     if (const auto overtaken = staged_.launched(captured, call.site, bytes); overtaken && on_overtaken_copy)
       on_overtaken_copy(*overtaken);

@@ -107,7 +107,8 @@ Shown follow_caller(const Caller& caller, const llvm::Function& function, Symbol
                 .gave_up = machine.gave_up() || !follower.cuda().threw().empty(),
                 .too_much = machine.asked_too_much()};
     for (std::size_t i = 0; i < followed.hazards.size(); ++i)
-      if (const Follower::Sides& sides = follower.sides()[i]; !judgement.threw(sides) && !judgement.offers_order(sides))
+      if (const Follower::Sides& sides = follower.sides()[i];
+          !judgement.threw(sides) && !judgement.offers_order(sides) && !judgement.offers_wait(sides))
         shown.conflicts.push_back({std::move(followed.hazards[i]), sides.of_array});
     return shown;
   }

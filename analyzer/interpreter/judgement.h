@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "analyzer/interpreter/caller_text.h"
 #include "analyzer/interpreter/callers.h"
@@ -80,6 +81,7 @@ class Judgement {
     const bool two = all_callers && is_ordered(hazard, false);
     if (by_caller && !several && !two && (exposing_ || all_callers)) return false;
     if (*earlier == *later && !in_turns(hazard, *earlier)) return true;
+    if (outgrows_graph(hazard)) return true;
     if (caller_.empty) return false;  // for the rounds that are left out
     // A thread of its own works for a call, while the call is made or when it is over: nobody else has waited in between.
     if (const auto caused = cause(hazard.later.site);
@@ -106,6 +108,10 @@ class Judgement {
     if ((delivered ? delivers_ : closed_ && !is_shown(hazard.earlier)) && is_own(hazard.earlier) &&
         (delivered || is_own(hazard.later)))
       return true;
+    if (overtakes_itself(hazard)) {
+      overtaking_.emplace(hazard.earlier.site, hazard.later.site);
+      return true;
+    }
     const bool guards = this->guards(hazard, *earlier, *later);
     guards_ |= guards;
     return guards;
@@ -123,6 +129,22 @@ class Judgement {
       return order.from == sides.from && order.to == sides.to && (by_anybody || method(order.recorded) == earlier) &&
              waiting != earlier && waiting != later;
     });
+  }
+
+  /// To be asked at the end: a call overtakes an earlier one of the same method, but another method waits and gives no
+  /// result, or waits for one of several pieces of work, as its argument says. It is there for callers to call in between.
+  [[nodiscard]] bool offers_wait(const Follower::Sides& sides) const {
+    return overtaking_.contains({sides.earlier, sides.later}) &&
+           std::ranges::any_of(cuda_.waits(), [&](ordering::SiteId site) {
+             const auto at = line(site);
+             const llvm::Function* const waiting = method(site);
+             if (!at || caller_.lines[*at] != Caller::Line::Call || waiting == nullptr ||
+                 waiting == method(sides.later))
+               return false;
+             const bool by_memory = waiting->hasStructRetAttr();
+             return (waiting->getReturnType()->isVoidTy() && !by_memory) ||
+                    waiting->arg_size() > 1 + static_cast<std::size_t>(by_memory);
+           });
   }
 
   /// A call that throws has been asked for what it does not do: what it did shows nothing.
@@ -184,6 +206,40 @@ class Judgement {
       const bool meant =
           !(waits_ || gives_objects_ || offered) || (hazard.earlier.on_stream && order.from == hazard.earlier.stream);
       return before && meant && line(order.recorded) == earlier && line(order.waited) == later;
+    });
+  }
+  /// A call frees memory that a graph uses, and allocates other memory: the object lives on, and no wait helps. To capture
+  /// again is not for callers either: the method that launches the graph captures it, or the constructor does.
+  [[nodiscard]] bool outgrows_graph(const ordering::Hazard& hazard) const {
+    const auto captured = cuda_.captured(hazard.later.site);
+    if (hazard.kind != ordering::HazardKind::UseAfterFree || !captured || cuda_.given_as(hazard.allocation.range.begin))
+      return false;
+    const auto freed = line(hazard.freed), launched = line(hazard.later.site), made = line(*captured);
+    if (!freed || !launched || !made || !of_object(*freed) || !of_object(*launched) || *freed == *launched)
+      return false;
+    const bool captures = caller_.lines[*made] == Caller::Line::Construct ||
+                          (method(*captured) != nullptr && method(*captured) == method(hazard.later.site));
+    return captures && std::ranges::any_of(cuda_.allocations(),
+                                           [&](ordering::SiteId allocated) { return line(allocated) == freed; });
+  }
+  /// Two calls of one method, which waits for what it has done itself in an earlier call, and that is over no later than
+  /// the earlier work. If callers had to wait in between, it would wait for nothing: so they have not.
+  [[nodiscard]] bool overtakes_itself(const ordering::Hazard& hazard) const {
+    const llvm::Function* const own = method(hazard.earlier.site);
+    if (own == nullptr || own != method(hazard.later.site) || gives_objects_ || !hazard.earlier.on_stream ||
+        is_anybodys(hazard.earlier) || is_anybodys(hazard.later) || cuda_.given_as(hazard.allocation.range.begin))
+      return false;
+    const auto is_own = [&](const EventOrder& order) {
+      return method(order.recorded) == own && method(order.waited) == own;
+    };
+    return std::ranges::any_of(cuda_.orders(), [&](const EventOrder& again) {
+      return is_own(again) && line(again.recorded) < line(again.waited) &&
+             std::ranges::any_of(
+                 cuda_.orders(),
+                 [&](const EventOrder& once) {
+                   return is_own(once) && line(once.recorded) == line(once.waited) && once.from == again.from &&
+                          once.to == hazard.earlier.stream;
+                 });
     });
   }
   /// That the caller calls; nullptr: another thread's work.
@@ -251,6 +307,7 @@ class Judgement {
   bool waits_ = false;             ///< a method does
   bool orders_its_calls_ = false;  ///< the class does, and something counts for that
   bool guards_ = false;            ///< so does something for guards()
+  std::set<std::pair<ordering::SiteId, ordering::SiteId>> overtaking_;  ///< earlier and later, for overtakes_itself()
 };
 
 }  // namespace streamsan::analyzer::interpreter
