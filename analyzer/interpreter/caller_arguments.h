@@ -116,6 +116,7 @@ class CallerArguments {
   bool alone_ = false;                           ///< a pointer to one object is given: as many as numbers say
   const clang::ParmVarDecl* counted_ = nullptr;  ///< a pointer to many objects is given, and how many there are
   bool kept_ = false;                            ///< objects live until the end of the caller
+  bool called_back_ = false;                     ///< what is made now is what a callback returns
   int streams_ = 0;
   int collections_ = 0;  ///< arrays and containers that were made
   int collection_ = 0;   ///< the one whose elements are made

@@ -160,6 +160,10 @@ std::optional<std::string> CallerArguments::of_standard(const clang::ClassTempla
     line(spelling + " " + name + "(8, 'x');");
     return name;
   }
+  if (class_name == "basic_string_view" && of->isSpecificBuiltinType(clang::BuiltinType::Char_S)) {
+    line(spelling + " " + name + (way_.empty ? "{};" : "(\"a text of some length\");"));
+    return name;
+  }
   if (const auto* signature = of->getAs<clang::FunctionProtoType>(); signature != nullptr) {
     line(spelling + " " + name + "(" + callback(*signature) + ");");
     return name;
@@ -173,7 +177,8 @@ std::optional<std::string> CallerArguments::of_torch(llvm::StringRef class_name,
   if (class_name == "at::Tensor") {
     const std::size_t number = given_tensors_.try_emplace({filled_, tensors_++}, given_tensors_.size()).first->second;
     const auto* filled = llvm::dyn_cast_or_null<clang::NamedDecl>(filled_);
-    const std::uint64_t sizes = filled == nullptr ? 0 : file_.tensor_sizes.packed(filled->getName());
+    std::uint64_t sizes = filled == nullptr ? 0 : file_.tensor_sizes.packed(filled->getName());
+    if (sizes == 0 && called_back_) sizes = file_.tensor_sizes.packed_for_any();
     line(spelling + " " + name + " = " + kGivenTensor + "(" + std::to_string(number | sizes) + ");");
   } else if (class_name == "c10::cuda::CUDAStream") {
     line(spelling + " " + name + " = " + kGivenTorchStream + "(" + std::to_string(streams_++) + ");");
@@ -228,7 +233,9 @@ std::string CallerArguments::tensors_for(QualType back) {
   const bool may_end = instance != nullptr && instance->getName() == "optional";
   const std::string outside = std::exchange(caller_.text, "");
   const std::size_t lines = caller_.lines.size();
+  const bool before = std::exchange(called_back_, true);
   const auto one = variable(may_end ? instance->getTemplateArgs()[0].getAsType() : back, "", 1);
+  called_back_ = before;
   std::string body = std::exchange(caller_.text, outside);
   caller_.lines.resize(lines);
   if (!one) return "";
@@ -236,7 +243,24 @@ std::string CallerArguments::tensors_for(QualType back) {
   return (may_end ? kEndsAfterEight : "") + body + "return " + *one + ";";
 }
 
-/// A lambda, which writes what it is given pointers to. One that reads for its caller says of what it is given room for
+namespace {
+
+/// `std::vector<Pose>&`, of plain elements.
+bool is_list_to_fill(QualType type) {
+  if (!type->isLValueReferenceType() || type->getPointeeType().isConstQualified()) return false;
+  const auto* list =
+      llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(type->getPointeeType()->getAsCXXRecordDecl());
+  if (list == nullptr || !list->isInStdNamespace() || (list->getName() != "vector" && list->getName() != "deque"))
+    return false;
+  const QualType of = argument(*list, 0);
+  if (of.isNull() || of->isPointerType()) return false;
+  const clang::CXXRecordDecl* record = of->getAsCXXRecordDecl();
+  return record == nullptr ? of->isArithmeticType() : record->isAggregate() && starts_empty(*record);
+}
+
+}  // namespace
+
+/// A lambda, which writes what it is given pointers to, fills lists, and makes tensors of those that it is given: a model. One that reads for its caller says of what it is given room for
 /// that it has read it, a few times, and then that there is no more. (Another caller's says no, or 0, which may mean that all is
 /// well.)
 std::string CallerArguments::callback(const clang::FunctionProtoType& signature) {
@@ -245,22 +269,27 @@ std::string CallerArguments::callback(const clang::FunctionProtoType& signature)
     return type->isPointerType() && type->getPointeeType()->isArithmeticType() &&
            !type->getPointeeType().isConstQualified();
   };
-  const bool fills = std::ranges::any_of(signature.param_types(), is_filled) &&
+  const auto has_to_fill = [&](QualType type) { return is_filled(type) || is_list_to_fill(type); };
+  const bool fills = std::ranges::any_of(signature.param_types(), has_to_fill) &&
                      std::ranges::all_of(signature.param_types(), [&](QualType parameter) {
-                       return parameter->isArithmeticType() || is_filled(parameter);
+                       return parameter->isArithmeticType() || has_to_fill(parameter);
                      });
-  std::string list, room, body = fills ? "" : std::string(kCalledBack) + "(1); ";
+  std::string list, room, reads, body = fills ? "" : std::string(kCalledBack) + "(1); ";
   for (const QualType parameter : signature.param_types()) {
     const std::string own = "p" + std::to_string(list.size());
     if (parameter->isIntegerType()) room = own;
     list += (list.empty() ? "" : ", ") + spelled(parameter) + " " + own;
-    if (is_filled(parameter))
+    if (is_named(parameter.getNonReferenceType(), "Tensor"))
+      reads += "if (" + own + ".defined()) " + own + ".clone(); ";
+    if (is_list_to_fill(parameter))
+      body += own + ".resize(" + elements() + "); ";
+    else if (is_filled(parameter))
       body += fills ? "if (" + std::string(kCalledBack) + "((unsigned long)" + own + ")) *" + own + " = {}; "
                     : "*" + own + " = {}; ";
   }
   const QualType back = signature.getReturnType();
   if (const std::string made = tensors_for(back); !made.empty())
-    return "[](" + list + ") -> " + spelled(back) + " { " + made + " }";
+    return "[](" + list + ") -> " + spelled(back) + " { " + reads + made + " }";
   const std::string read = !fills || way_.declines || !back->isIntegerType() ? ""
                            : back->isBooleanType()                           ? "true"
                                                                              : room;

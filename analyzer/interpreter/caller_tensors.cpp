@@ -6,6 +6,8 @@
 // name. Only numbers count: that two tensors have one size is so as they are.
 #include "analyzer/interpreter/caller_tensors.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "analyzer/interpreter/caller_numbers.h"
@@ -71,12 +73,29 @@ const TensorSizes::Wanted* TensorSizes::find(llvm::StringRef name, int steps) co
   return nullptr;
 }
 
+namespace {
+
+std::uint64_t packed(const TensorSizes::Wanted& wanted) {
+  const auto& [first, second, last] = wanted;
+  return first << 16U | second << 32U | last << 48U;
+}
+
+}  // namespace
+
 std::uint64_t TensorSizes::packed(llvm::StringRef name) const {
   constexpr int kMostCalls = 3;
   const Wanted* found = find(name, kMostCalls);
-  if (found == nullptr) return 0;
-  const auto& [first, second, last] = *found;
-  return first << 16U | second << 32U | last << 48U;
+  return found == nullptr ? 0 : analyzer::packed(*found);
+}
+
+std::uint64_t TensorSizes::packed_for_any() const {
+  Wanted all{};
+  for (const auto& [name, wanted] : wanted_)
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i] != 0 && wanted[i] != 0 && all[i] != wanted[i]) return 0;
+      all[i] = std::max(all[i], wanted[i]);
+    }
+  return analyzer::packed(all);
 }
 
 TensorSizes::Wanted TensorSizes::unpacked(std::uint64_t argument) {

@@ -27,6 +27,8 @@ class TensorSizes {
   void note(const clang::CallExpr& call);
   /// For the tensor of that name, or for one of several: what streamsan_given_tensor() gets besides its number.
   [[nodiscard]] std::uint64_t packed(llvm::StringRef name) const;
+  /// For one without a name, which a callback returns: the sizes of all that are checked, unless they differ.
+  [[nodiscard]] std::uint64_t packed_for_any() const;
 
   /// Sizes of the first, the second and the last dimension; 0: any.
   using Wanted = std::array<std::uint64_t, 3>;

@@ -254,10 +254,23 @@ Thing Follower::stream(ordering::StreamId stream) const {
   return thing;
 }
 
+namespace {
+
+/// It is done by a function that a made-up caller has given to the program.
+bool is_made_up(const Place& place) {
+  return std::ranges::any_of(place, [](const llvm::Instruction* in) {
+    const llvm::StringRef name = in == nullptr ? "" : in->getFunction()->getName();
+    return !name.starts_with(kCallerPrefix) && name.contains(kCallerPrefix);
+  });
+}
+
+}  // namespace
+
 analyzer::Action Follower::action(const ordering::Access& access) const {
   analyzer::Action result;
   result.where = where(access.site);
-  if (access.source != AccessSource::Host || access.op != ordering::OpId{}) result.what = cuda_.name(access.site);
+  if (access.source != AccessSource::Host || access.op != ordering::OpId{})
+    result.what = is_made_up(cuda_.place(access.site)) ? "what is called back" : cuda_.name(access.site);
   result.mode = access.mode == ordering::AccessMode::Read ? ir::Mode::Read : ir::Mode::Write;
   if (access.mode == ordering::AccessMode::Unknown || access.mode == ordering::AccessMode::Doubtful)
     result.mode = ir::Mode::Unknown;

@@ -124,8 +124,8 @@ class Machine {
   Word of_thread(Word variable);
   /// Bytes from there to the end of the local variable that the address lies in; 0: it lies in none.
   [[nodiscard]] std::size_t rest_of_variable(Word address) const;
-  /// What one step did to so many bytes.
-  void work(Word bytes) { steps_ += bytes / 64; }
+  /// What one step did to so many bytes: in the time of a step, memory moves about so fast.
+  void work(Word bytes) { steps_ += bytes / 256; }
   /// What the function returned, if that is an int.
   [[nodiscard]] int result() const { return result_; }
   /// Why it ended before its end; empty: it did not.

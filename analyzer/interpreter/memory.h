@@ -25,7 +25,7 @@ class Memory {
   /// A size above this is a mistake of the program's, or one of ours.
   static constexpr std::size_t kMostSize = std::size_t{1} << 38U;
   /// Of what a program fills or copies in one call, so much is; the rest of it keeps its zeros, and costs nothing.
-  static constexpr std::size_t kMostAtOnce = std::size_t{64} << 20U;
+  static constexpr std::size_t kMostAtOnce = std::size_t{16} << 20U;
   /// Far from where a system places programs, libraries and mappings, the sanitizers' shadows among them: no address of
   /// the host may look like one of the device.
   static constexpr Word kDevice = Word{0x20} << 40U;

@@ -338,6 +338,7 @@ class Tensor : public TensorBase {
   explicit Tensor(c10::intrusive_ptr<c10::TensorImpl> implementation) : TensorBase(std::move(implementation)) {}
   TensorOptions options() const { return TensorOptions(device()).dtype(scalar_type()); }
   void record_stream(c10::Stream stream) const;
+  Tensor clone() const;
   Tensor& copy_(const Tensor& source, bool non_blocking = false) const;
   Tensor& add_(const Tensor& other) const;
   Tensor mul(const Tensor& other) const;
@@ -368,6 +369,8 @@ SS_OPERATOR(copy_, "copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) 
             const Tensor& src, bool non_blocking)
 SS_OPERATOR(add__Tensor, "add_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", Tensor&, Tensor& self,
             const Tensor& other)
+SS_OPERATOR(clone, "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", Tensor, const Tensor& self,
+            std::optional<int> memory_format)
 SS_OPERATOR(mul_Tensor, "mul.Tensor(Tensor self, Tensor other) -> Tensor", Tensor, const Tensor& self,
             const Tensor& other)
 SS_OPERATOR(select_int, "select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", Tensor, const Tensor& self,
@@ -390,6 +393,7 @@ inline Tensor& Tensor::copy_(const Tensor& source, bool non_blocking) const {
 inline Tensor& Tensor::add_(const Tensor& other) const {
   return _ops::add__Tensor::call(const_cast<Tensor&>(*this), other);
 }
+inline Tensor Tensor::clone() const { return _ops::clone::call(*this, std::nullopt); }
 inline Tensor Tensor::mul(const Tensor& other) const { return _ops::mul_Tensor::call(*this, other); }
 inline Tensor Tensor::select(int64_t dim, int64_t index) const { return _ops::select_int::call(*this, dim, index); }
 inline Tensor Tensor::to(Device device, bool non_blocking) const {
