@@ -108,13 +108,11 @@ class Judgement {
     if ((delivered ? delivers_ : closed_ && !is_shown(hazard.earlier)) && is_own(hazard.earlier) &&
         (delivered || is_own(hazard.later)))
       return true;
-    if (overtakes_itself(hazard)) {
-      overtaking_.emplace(hazard.earlier.site, hazard.later.site);
-      return true;
-    }
     const bool guards = this->guards(hazard, *earlier, *later);
     guards_ |= guards;
-    return guards;
+    if (guards || !overtakes_itself(hazard)) return guards;
+    overtaking_.emplace(hazard.earlier.site, hazard.later.site);
+    return true;
   }
 
   /// To be asked at the end: is there a method of its own that makes the later stream wait? It is for callers to call it
