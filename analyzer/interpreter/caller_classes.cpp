@@ -245,6 +245,12 @@ std::string CallerArguments::tensors_for(QualType back) {
 
 namespace {
 
+/// ATen's: others of that name have no clone().
+bool is_tensor(QualType type) {
+  const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
+  return record != nullptr && record->getQualifiedNameAsString() == "at::Tensor";
+}
+
 /// `std::vector<Pose>&`, of plain elements.
 bool is_list_to_fill(QualType type) {
   if (!type->isLValueReferenceType() || type->getPointeeType().isConstQualified()) return false;
@@ -279,8 +285,7 @@ std::string CallerArguments::callback(const clang::FunctionProtoType& signature)
     const std::string own = "p" + std::to_string(list.size());
     if (parameter->isIntegerType()) room = own;
     list += (list.empty() ? "" : ", ") + spelled(parameter) + " " + own;
-    if (is_named(parameter.getNonReferenceType(), "Tensor"))
-      reads += "if (" + own + ".defined()) " + own + ".clone(); ";
+    if (is_tensor(parameter.getNonReferenceType())) reads += "if (" + own + ".defined()) " + own + ".clone(); ";
     if (is_list_to_fill(parameter))
       body += own + ".resize(" + elements() + "); ";
     else if (is_filled(parameter))
