@@ -56,9 +56,9 @@ Outcome Library::reallocate(Machine& machine, const Arguments& arguments, Byte* 
   Byte* const place = block(machine, arguments.word(1), 16);
   if (place == nullptr) return Outcome::Stop;
   if (const auto known = blocks_.find(old); known != blocks_.end()) {
-    const std::size_t kept = std::min<std::size_t>({known->second, arguments.word(1), Memory::kMostAtOnce});
-    machine.work(kept);
-    std::memcpy(place, reinterpret_cast<const void*>(old), kept);
+    const std::size_t kept = std::min<std::size_t>(known->second, arguments.word(1));
+    if (!machine.work(kept)) return Outcome::Stop;
+    Memory::copy(reinterpret_cast<Word>(place), old, kept);
     if (on_free) on_free(old, known->second);
     blocks_.erase(known);
   }
@@ -73,30 +73,31 @@ Outcome Library::release(Machine&, const Arguments& arguments, Byte*) {
   return Outcome::Done;
 }
 Outcome Library::copy(Machine& machine, const Arguments& arguments, Byte* result) {
-  machine.copy(arguments.word(0), arguments.word(1), arguments.word(2));
+  if (!machine.copy(arguments.word(0), arguments.word(1), arguments.word(2))) return Outcome::Stop;
   return first(machine, arguments, result);
 }
 Outcome Library::set(Machine& machine, const Arguments& arguments, Byte* result) {
-  machine.fill(arguments.word(0), static_cast<int>(arguments.word32(1)), arguments.word(2));
+  if (!machine.fill(arguments.word(0), static_cast<int>(arguments.word32(1)), arguments.word(2))) return Outcome::Stop;
   return first(machine, arguments, result);
 }
 Outcome Library::compare(Machine& machine, const Arguments& arguments, Byte* result) {
-  const Word a = arguments.word(0), b = arguments.word(1),
-             size = std::min<Word>(arguments.word(2), Memory::kMostAtOnce);
+  const Word a = arguments.word(0), b = arguments.word(1), size = arguments.word(2);
   int differs = 0;
-  machine.work(size);
-  if (size != 0 && machine.reads(a, size) && machine.reads(b, size))
+  if (size != 0) {
+    if (!machine.reads(a, size) || !machine.reads(b, size) || !machine.work(size)) return Outcome::Stop;
     differs = std::memcmp(reinterpret_cast<const void*>(a), reinterpret_cast<const void*>(b), size);
+  }
   give32(result, static_cast<std::uint32_t>(differs));
   return Outcome::Done;
 }
 Outcome Library::find_byte(Machine& machine, const Arguments& arguments, Byte* result) {
-  const Word at = arguments.word(0), size = std::min<Word>(arguments.word(2), Memory::kMostAtOnce);
+  const Word at = arguments.word(0), size = arguments.word(2);
   Word found = 0;
-  machine.work(size);
-  if (size != 0 && machine.reads(at, size))
+  if (size != 0) {
+    if (!machine.reads(at, size) || !machine.work(size)) return Outcome::Stop;
     found = reinterpret_cast<Word>(
         std::memchr(reinterpret_cast<const void*>(at), static_cast<int>(arguments.word32(1)), size));
+  }
   give(result, found);
   return Outcome::Done;
 }

@@ -23,6 +23,8 @@ bool take(Machine& machine, Word object, std::string& text) {
   return true;
 }
 
+constexpr Word kLongest = Word{16} << 20U;  ///< a longer text is a mistake
+
 /// In place if there is room, as the library does: pointers into the text stay valid then.
 bool assign(Machine& machine, Word object, const std::string& text) {
   Word at = load_word(object);
@@ -61,7 +63,7 @@ Outcome Library::call_text(Machine& machine, std::string_view name, const Argume
              d = arguments.word(4);
   std::string text, other;
   for (const Word size : {a, b, c, d})
-    if (!machine.memory().contains(size, 1) && size > Memory::kMostAtOnce && size != ~Word{0}) {
+    if (!machine.memory().contains(size, 1) && size > kLongest && size != ~Word{0}) {
       machine.stop("a text that is too long");
       return Outcome::Stop;
     }

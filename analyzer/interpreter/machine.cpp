@@ -311,17 +311,18 @@ bool Machine::writes(Word address, std::size_t size, bool meant) {
   return true;
 }
 
-void Machine::copy(Word to, Word from, Word size, Word most) {
-  const Word changed = std::min({size, Word{Memory::kMostAtOnce}, most});
-  work(changed);
-  if (size != 0 && reads(from, size) && writes(to, size))
-    std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), changed);
+bool Machine::copy(Word to, Word from, Word size, Word most) {
+  if (size == 0) return true;
+  if (!reads(from, size) || !writes(to, size) || !work(std::min(size, most))) return false;
+  Memory::copy(to, from, std::min(size, most));
+  return true;
 }
 
-void Machine::fill(Word to, int value, Word size) {
-  const Word changed = std::min<Word>(size, Memory::kMostAtOnce);
-  work(changed);
-  if (size != 0 && writes(to, size)) std::memset(reinterpret_cast<void*>(to), value, changed);
+bool Machine::fill(Word to, int value, Word size) {
+  if (size == 0) return true;
+  if (!writes(to, size) || (value != 0 && !work(size))) return false;
+  Memory::fill(to, value, size);
+  return true;
 }
 
 void Machine::watch(Word address, std::size_t size) {

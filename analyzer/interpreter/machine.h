@@ -125,7 +125,13 @@ class Machine {
   /// Bytes from there to the end of the local variable that the address lies in; 0: it lies in none.
   [[nodiscard]] std::size_t rest_of_variable(Word address) const;
   /// What one step did to so many bytes: in the time of a step, memory moves about so fast.
-  void work(Word bytes) { steps_ += bytes / 256; }
+  /// Takes steps for work on so many bytes at once. False: they are too many, and the program is stopped.
+  bool work(Word bytes) {
+    steps_ += bytes / 1024;
+    if (bytes <= Memory::kMostAtOnce) return true;
+    stop("work on too many bytes at once");
+    return false;
+  }
   /// What the function returned, if that is an int.
   [[nodiscard]] int result() const { return result_; }
   /// Why it ended before its end; empty: it did not.
@@ -163,9 +169,9 @@ class Machine {
   bool writes(Word address, std::size_t size, bool meant = false);
   /// The world hears of the range, too; of all between the first such range and the last.
   void watch(Word address, std::size_t size);
-  /// Bytes that the program moves, or fills, in one go: no more of them than Memory::kMostAtOnce, and `most`, change.
-  void copy(Word to, Word from, Word size, Word most = ~Word{0});
-  void fill(Word to, int value, Word size);
+  /// `most`: no more of the bytes matter. False: the program is stopped.
+  bool copy(Word to, Word from, Word size, Word most = ~Word{0});
+  bool fill(Word to, int value, Word size);
   [[nodiscard]] bool reads_text(Word address, std::string& text);
 
   /// Begins to unwind, from the present call.

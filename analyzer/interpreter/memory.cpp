@@ -5,7 +5,21 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <cstring>
+
 namespace streamsan::analyzer::interpreter {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+/// From this size on, it pays to ask which pages have anything in them.
+constexpr std::size_t kLarge = std::size_t{1} << 20U;
+
+Byte* pointer(Word address) { return reinterpret_cast<Byte*>(address); }
+
+bool is_zero(const Byte* at, std::size_t size) { return *at == 0 && std::memcmp(at, at + 1, size - 1) == 0; }
+
+}  // namespace
 
 Memory::Memory() {
   size_ = kStack * kMostThreads + kHeap + kPinned;
@@ -25,6 +39,30 @@ Memory::~Memory() {
   if (begin_ != nullptr) ::munmap(begin_, size_);
 }
 
+void Memory::fill(Word to, int value, std::size_t size) {
+  if (value != 0 || size < kLarge) {
+    std::memset(pointer(to), value, size);
+    return;
+  }
+  const Word end = to + size, first = (to + kPage - 1) & ~Word{kPage - 1}, last = end & ~Word{kPage - 1};
+  std::memset(pointer(to), 0, first - to);
+  std::memset(pointer(last), 0, end - last);
+  // The system gives zeros for pages that it has been given back.
+  if (::madvise(pointer(first), last - first, MADV_DONTNEED) != 0) std::memset(pointer(first), 0, last - first);
+}
+
+void Memory::copy(Word to, Word from, std::size_t size) {
+  const bool overlap = to < from + size && from < to + size;
+  if (size < kLarge || overlap) {
+    std::memmove(pointer(to), pointer(from), size);
+    return;
+  }
+  fill(to, 0, size);
+  for (std::size_t done = 0; done < size; done += kPage)
+    if (const std::size_t part = std::min(kPage, size - done); !is_zero(pointer(from + done), part))
+      std::memcpy(pointer(to + done), pointer(from + done), part);
+}
+
 Byte* Memory::heap(std::size_t size, std::size_t alignment) {
   if (size > kMostSize) return nullptr;
   const Word begin = (reinterpret_cast<Word>(heap_) + alignment - 1) & ~Word{alignment - 1};
@@ -36,7 +74,6 @@ Byte* Memory::heap(std::size_t size, std::size_t alignment) {
 }
 
 Byte* Memory::pinned(std::size_t size) {
-  constexpr std::size_t kPage = 4096;
   if (size > kMostSize) return nullptr;
   const std::size_t whole = (size + kPage) / kPage * kPage;
   if (whole > static_cast<std::size_t>(pinned_ + kPinned - next_pinned_)) return nullptr;

@@ -24,8 +24,9 @@ class Memory {
   static constexpr std::size_t kPinned = std::size_t{16} << 30U;
   /// A size above this is a mistake of the program's, or one of ours.
   static constexpr std::size_t kMostSize = std::size_t{1} << 38U;
-  /// Of what a program fills or copies in one call, so much is; the rest of it keeps its zeros, and costs nothing.
-  static constexpr std::size_t kMostAtOnce = std::size_t{16} << 20U;
+  /// A program that fills, copies or compares more in one call is not followed further: it would cost as much memory here.
+  /// Zeros cost none.
+  static constexpr std::size_t kMostAtOnce = std::size_t{256} << 20U;
   /// Far from where a system places programs, libraries and mappings, the sanitizers' shadows among them: no address of
   /// the host may look like one of the device.
   static constexpr Word kDevice = Word{0x20} << 40U;
@@ -46,6 +47,11 @@ class Memory {
   }
   [[nodiscard]] bool is_pinned(Word address) const { return address - reinterpret_cast<Word>(pinned_) < kPinned; }
   static bool is_device(Word address) { return address - kDevice < kDeviceSize; }
+
+  // These two take ranges that `contains`.
+  static void fill(Word to, int value, std::size_t size);
+  /// Pages that are zero stay untouched, so that a copy costs no more memory than what it is made of.
+  static void copy(Word to, Word from, std::size_t size);
 
   Byte* stack(std::size_t thread) { return begin_ + thread * kStack; }
   /// nullptr: there is no more.
