@@ -7,6 +7,7 @@
 #include "analyzer/interpreter/caller_arguments.h"
 #include "analyzer/interpreter/caller_elements.h"
 #include "analyzer/interpreter/torch_text.h"
+#include "analyzer/interpreter/ways_to_wait.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
@@ -266,9 +267,9 @@ bool is_list_to_fill(QualType type) {
 
 }  // namespace
 
-/// A lambda, which writes what it is given pointers to, fills lists, and makes tensors of those that it is given: a model. One that reads for its caller says of what it is given room for
-/// that it has read it, a few times, and then that there is no more. (Another caller's says no, or 0, which may mean that all is
-/// well.)
+/// A lambda, which writes what it is given pointers to, fills lists, and makes tensors of those that it is given: a model,
+/// if it is told nothing that it could wait by. One that reads for its caller says of what it is given room for that it has
+/// read it, a few times, and then that there is no more. (Another caller's says no, or 0, which may mean that all is well.)
 std::string CallerArguments::callback(const clang::FunctionProtoType& signature) {
   // Who is given memory to fill does so, where that is the host's, and knows of no stream but its own.
   const auto is_filled = [](QualType type) {
@@ -280,6 +281,8 @@ std::string CallerArguments::callback(const clang::FunctionProtoType& signature)
                      std::ranges::all_of(signature.param_types(), [&](QualType parameter) {
                        return parameter->isArithmeticType() || has_to_fill(parameter);
                      });
+  const bool waits =
+      std::ranges::any_of(signature.param_types(), [&](QualType type) { return may_wait(symbols_, type); });
   std::string list, room, reads, body = fills ? "" : std::string(kCalledBack) + "(1); ";
   for (const QualType parameter : signature.param_types()) {
     const std::string own = "p" + std::to_string(list.size());
@@ -294,7 +297,7 @@ std::string CallerArguments::callback(const clang::FunctionProtoType& signature)
   }
   const QualType back = signature.getReturnType();
   if (const std::string made = tensors_for(back); !made.empty())
-    return "[](" + list + ") -> " + spelled(back) + " { " + reads + made + " }";
+    return "[](" + list + ") -> " + spelled(back) + " { " + (waits ? "" : reads) + made + " }";
   const std::string read = !fills || way_.declines || !back->isIntegerType() ? ""
                            : back->isBooleanType()                           ? "true"
                                                                              : room;

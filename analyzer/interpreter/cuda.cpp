@@ -80,6 +80,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
   };
   const ordering::Call call = now(machine, model.name);
   if (effect.exports_event || effect.imported) empty_waits_.exported();
+  if (changes_graph(effect)) graph_changes_.push_back(call.site);
   const ordering::ContextId context = context_of(device_);
   const Word handle = argument(effect.stream);
   const ordering::Form form =
@@ -160,11 +161,11 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       finish();
       return Outcome::Done;
     case EffectKind::QueryStream:
-      waits_.push_back(call.site);
+      asked(call.site);
       model_.query_stream_succeeded(call, stream(handle));
       return Outcome::Done;
     case EffectKind::QueryEvent:
-      waits_.push_back(call.site);
+      asked(call.site);
       model_.query_event_succeeded(call, event(argument(effect.event)));
       return Outcome::Done;
     case EffectKind::Copy: {
@@ -177,10 +178,9 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       if (!sides_are_right(machine, model, arguments, dst, src)) return Outcome::Done;
       if (!fits(machine, dst, bytes) || !fits(machine, src, bytes)) return Outcome::Done;
       // What the host can see of it.
-      if (bytes <= Memory::kMostAtOnce && machine.memory().contains(dst, bytes) &&
-          machine.memory().contains(src, bytes)) {
-        machine.work(bytes);
-        std::memmove(reinterpret_cast<void*>(dst), reinterpret_cast<const void*>(src), bytes);
+      if (machine.memory().contains(dst, bytes) && machine.memory().contains(src, bytes)) {
+        if (!machine.work(bytes)) return Outcome::Stop;
+        Memory::copy(dst, src, bytes);
       }
       if (bytes > Memory::kMostSize) return Outcome::Stop;
       keep_pointers(machine, dst, src, bytes);

@@ -123,6 +123,9 @@ class Cuda {
   }
   /// Where the host has waited for the GPU, or asked about it.
   [[nodiscard]] const std::vector<ordering::SiteId>& waits() const { return waits_; }
+  [[nodiscard]] bool only_asks(ordering::SiteId site) const { return asks_.contains(site); }
+  /// Where graphs that can be launched have been made, changed or destroyed.
+  [[nodiscard]] const std::vector<ordering::SiteId>& graph_changes() const { return graph_changes_; }
   /// The parameter or field, by its number, as which memory was given; nullopt: it was not given.
   [[nodiscard]] std::optional<Word> given_as(Word address) const;
   [[nodiscard]] bool is_given(ordering::StreamId stream) const { return given_number(stream).has_value(); }
@@ -219,6 +222,15 @@ class Cuda {
   void wait(Word stream, ordering::Call call, Word event);
   void enqueue(Word stream, ordering::Call call, const Action& action);
   void finish() { model_.returned(thread_, true); }
+  static bool changes_graph(const api::Effect& effect) {
+    using enum api::EffectKind;
+    return effect.destroys_graph || effect.kind == GraphInstantiate || effect.kind == GraphUpdate ||
+           effect.kind == GraphNodeUpdate;
+  }
+  void asked(ordering::SiteId site) {
+    waits_.push_back(site);
+    asks_.insert(site);
+  }
   Outcome effect(Machine& machine, const Model& model, const Arguments& arguments);
   /// Somebody else has written there.
   void forget_values(Word begin, Word end) {
@@ -323,7 +335,8 @@ class Cuda {
   std::map<Word, Word> capture_events_;
   bool made_up_ = false;
   std::map<ordering::SiteId, const llvm::Instruction*> woken_;
-  std::vector<ordering::SiteId> waits_;
+  std::vector<ordering::SiteId> waits_, graph_changes_;
+  std::set<ordering::SiteId> asks_;
   std::map<ordering::EventId, std::pair<ordering::StreamId, ordering::SiteId>> records_;  ///< the last of each
   std::vector<EventOrder> orders_;
   EmptyWaits empty_waits_;

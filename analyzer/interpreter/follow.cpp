@@ -108,7 +108,8 @@ Shown follow_caller(const Caller& caller, const llvm::Function& function, Symbol
                 .too_much = machine.asked_too_much()};
     for (std::size_t i = 0; i < followed.hazards.size(); ++i)
       if (const Follower::Sides& sides = follower.sides()[i];
-          !judgement.threw(sides) && !judgement.offers_order(sides) && !judgement.offers_wait(sides))
+          !judgement.threw(sides) && !judgement.offers_order(sides) && !judgement.offers_wait(sides) &&
+          !judgement.offers_graph(sides) && !judgement.waits_after_callback(sides))
         shown.conflicts.push_back({std::move(followed.hazards[i]), sides.of_array});
     return shown;
   }

@@ -254,17 +254,12 @@ Thing Follower::stream(ordering::StreamId stream) const {
   return thing;
 }
 
-namespace {
-
-/// It is done by a function that a made-up caller has given to the program.
 bool is_made_up(const Place& place) {
   return std::ranges::any_of(place, [](const llvm::Instruction* in) {
     const llvm::StringRef name = in == nullptr ? "" : in->getFunction()->getName();
     return !name.starts_with(kCallerPrefix) && name.contains(kCallerPrefix);
   });
 }
-
-}  // namespace
 
 analyzer::Action Follower::action(const ordering::Access& access) const {
   analyzer::Action result;

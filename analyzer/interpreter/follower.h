@@ -25,6 +25,9 @@ class SourceManager;
 
 namespace streamsan::analyzer::interpreter {
 
+/// It is done by a function that a made-up caller has given to the program.
+bool is_made_up(const Place& place);
+
 class Follower : public World, public ordering::HazardSink {
  public:
   /// `symbols` and `host` are of the same translation unit, and outlive this.

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -130,18 +131,39 @@ class Judgement {
   }
 
   /// To be asked at the end: a call overtakes an earlier one of the same method, but another method waits and gives no
-  /// result, or waits for one of several pieces of work, as its argument says. It is there for callers to call in between.
+  /// result (a status is none), or waits for one of several pieces of work, as its argument says. It is there for callers
+  /// to call in between.
   [[nodiscard]] bool offers_wait(const Follower::Sides& sides) const {
     return overtaking_.contains({sides.earlier, sides.later}) &&
            std::ranges::any_of(cuda_.waits(), [&](ordering::SiteId site) {
              const auto at = line(site);
              const llvm::Function* const waiting = method(site);
-             if (!at || caller_.lines[*at] != Caller::Line::Call || waiting == nullptr ||
+             if (!at || caller_.lines[*at] != Caller::Line::Call || waiting == nullptr || cuda_.only_asks(site) ||
                  waiting == method(sides.later))
                return false;
              const bool by_memory = waiting->hasStructRetAttr();
-             return (waiting->getReturnType()->isVoidTy() && !by_memory) ||
+             const llvm::Type* const result = waiting->getReturnType();
+             return (result->isVoidTy() && !by_memory) || result->isIntegerTy() ||
                     waiting->arg_size() > 1 + static_cast<std::size_t>(by_memory);
+           });
+  }
+
+  /// To be asked at the end: a graph is launched that uses memory which another call has freed, and a third method makes
+  /// the graph anew or destroys it. It is there for callers to call in between.
+  [[nodiscard]] bool offers_graph(const Follower::Sides& sides) const {
+    return outgrown_.contains(sides.later) && std::ranges::any_of(cuda_.graph_changes(), [&](ordering::SiteId site) {
+             const auto at = line(site);
+             return at && caller_.lines[*at] == Caller::Line::Call && method(site) != method(sides.later) &&
+                    method(site) != outgrown_.at(sides.later);
+           });
+  }
+
+  /// To be asked at the end: a function that the caller has given reads a tensor before its work is done, and the call that
+  /// gave it the tensor waits for that work afterwards. Such a function may look at no more than its sizes.
+  [[nodiscard]] bool waits_after_callback(const Follower::Sides& sides) const {
+    return is_made_up(cuda_.place(sides.later)) && std::ranges::any_of(cuda_.orders(), [&](const EventOrder& order) {
+             return order.from == sides.from && (!order.to || order.to == sides.to) &&
+                    line(order.waited) == line(sides.later);
            });
   }
 
@@ -208,7 +230,7 @@ class Judgement {
   }
   /// A call frees memory that a graph uses, and allocates other memory: the object lives on, and no wait helps. To capture
   /// again is not for callers either: the method that launches the graph captures it, or the constructor does.
-  [[nodiscard]] bool outgrows_graph(const ordering::Hazard& hazard) const {
+  [[nodiscard]] bool outgrows_graph(const ordering::Hazard& hazard) {
     const auto captured = cuda_.captured(hazard.later.site);
     if (hazard.kind != ordering::HazardKind::UseAfterFree || !captured || cuda_.given_as(hazard.allocation.range.begin))
       return false;
@@ -217,8 +239,11 @@ class Judgement {
       return false;
     const bool captures = caller_.lines[*made] == Caller::Line::Construct ||
                           (method(*captured) != nullptr && method(*captured) == method(hazard.later.site));
-    return captures && std::ranges::any_of(cuda_.allocations(),
-                                           [&](ordering::SiteId allocated) { return line(allocated) == freed; });
+    const bool found = captures && std::ranges::any_of(cuda_.allocations(), [&](ordering::SiteId allocated) {
+                         return line(allocated) == freed;
+                       });
+    if (found) outgrown_.emplace(hazard.later.site, method(hazard.freed));
+    return found;
   }
   /// Two calls of one method, which waits for what it has done itself in an earlier call, and that is over no later than
   /// the earlier work. If callers had to wait in between, it would wait for nothing: so they have not.
@@ -306,6 +331,7 @@ class Judgement {
   bool orders_its_calls_ = false;  ///< the class does, and something counts for that
   bool guards_ = false;            ///< so does something for guards()
   std::set<std::pair<ordering::SiteId, ordering::SiteId>> overtaking_;  ///< earlier and later, for overtakes_itself()
+  std::map<ordering::SiteId, const llvm::Function*> outgrown_;  ///< launched, and who freed: for outgrows_graph()
 };
 
 }  // namespace streamsan::analyzer::interpreter

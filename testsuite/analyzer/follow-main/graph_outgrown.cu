@@ -83,3 +83,83 @@ class Solver {
   cudaGraphExec_t exec_ = nullptr;
   Work work_;
 };
+
+/// Callers drop the graph when they replace the memory: there is a method for that.
+class Dropped {
+ public:
+  explicit Dropped(int n) : n_(n) {
+    cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking);
+    cudaMalloc(&work_, n * sizeof(float));
+  }
+  ~Dropped() {
+    cudaStreamSynchronize(stream_);
+    invalidate();
+    cudaFree(work_);
+    cudaStreamDestroy(stream_);
+  }
+  void invalidate() {
+    if (exec_ != nullptr) cudaGraphExecDestroy(exec_);
+    exec_ = nullptr;
+  }
+  void resize(int n) {
+    cudaStreamSynchronize(stream_);
+    cudaFree(work_);
+    cudaMalloc(&work_, n * sizeof(float));
+    n_ = n;
+  }
+  void step() {
+    if (exec_ == nullptr) {
+      cudaGraph_t graph;
+      cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal);
+      square<<<1, 64, 0, stream_>>>(work_, n_);
+      cudaStreamEndCapture(stream_, &graph);
+      cudaGraphInstantiate(&exec_, graph, 0);
+      cudaGraphDestroy(graph);
+    }
+    cudaGraphLaunch(exec_, stream_);
+  }
+
+ private:
+  int n_;
+  float* work_ = nullptr;
+  cudaStream_t stream_ = nullptr;
+  cudaGraphExec_t exec_ = nullptr;
+};
+
+/// The constructor captures as callers can.
+class CapturedByCallers {
+ public:
+  explicit CapturedByCallers(int n) : n_(n) {
+    cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking);
+    cudaMalloc(&work_, n * sizeof(float));
+    capture();
+  }
+  ~CapturedByCallers() {
+    cudaStreamSynchronize(stream_);
+    cudaGraphExecDestroy(exec_);
+    cudaFree(work_);
+    cudaStreamDestroy(stream_);
+  }
+  void resize(int n) {
+    cudaStreamSynchronize(stream_);
+    cudaFree(work_);
+    cudaMalloc(&work_, n * sizeof(float));
+    n_ = n;
+  }
+  void step() { cudaGraphLaunch(exec_, stream_); }
+  void capture() {
+    if (exec_ != nullptr) cudaGraphExecDestroy(exec_);
+    cudaGraph_t graph;
+    cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal);
+    square<<<1, 64, 0, stream_>>>(work_, n_);
+    cudaStreamEndCapture(stream_, &graph);
+    cudaGraphInstantiate(&exec_, graph, 0);
+    cudaGraphDestroy(graph);
+  }
+
+ private:
+  int n_;
+  float* work_ = nullptr;
+  cudaStream_t stream_ = nullptr;
+  cudaGraphExec_t exec_ = nullptr;
+};

@@ -63,3 +63,55 @@ void classify(Prefetcher& prefetcher, const Model& model, at::Tensor& counts) {
 // CHECK-NOTES: :[[@LINE-7]]:3: note: call record_stream(a stream of the caller's) on the tensor after its last use there, or let stream 'loader_' wait for a stream of the caller's before the tensor is released
 // CHECK-NOTES: :[[@LINE-8]]:3: note: a call with arguments that were made up (--dump-ir shows them) was followed to here, with zeros for what the GPU computes
 }
+
+/// Who is given a tensor of another stream's is given a way to wait for it.
+class Loader {
+ public:
+  explicit Loader(Source source) : source_(std::move(source)), side_(at::cuda::getStreamFromPool()) {}
+  std::optional<at::Tensor> load() {
+    std::optional<at::Tensor> tile = source_();
+    if (!tile) return std::nullopt;
+    const c10::cuda::CUDAStreamGuard guard(side_);
+    at::Tensor out = at::empty({64, 12}, tile->options());
+    at::Tensor ones = at::empty({64, 12}, tile->options());
+    out.add_(ones);
+    loaded_.record(side_);
+    return out;
+  }
+  at::Tensor told_by_stream(const std::function<at::Tensor(const at::Tensor&, at::cuda::CUDAStream)>& model) {
+    const std::optional<at::Tensor> one = load();
+    if (!one) return {};
+    at::Tensor result = model(*one, side_);
+    loaded_.block(at::cuda::getCurrentCUDAStream());
+    return result;
+  }
+  at::Tensor told_by_handle(const std::function<at::Tensor(const at::Tensor&, cudaStream_t)>& model) {
+    const std::optional<at::Tensor> one = load();
+    if (!one) return {};
+    at::Tensor result = model(*one, side_.stream());
+    cudaStreamSynchronize(side_.stream());
+    return result;
+  }
+  at::Tensor told_by_event(const std::function<at::Tensor(const at::Tensor&, at::cuda::CUDAEvent&)>& model) {
+    const std::optional<at::Tensor> one = load();
+    if (!one) return {};
+    at::Tensor result = model(*one, loaded_);
+    cudaStreamSynchronize(side_.stream());
+    return result;
+  }
+  /// The function looks at no more than its sizes, or this would wait before.
+  at::Tensor like(const Model& make_like) {
+    const std::optional<at::Tensor> one = load();
+    if (!one) return {};
+    at::Tensor result = make_like(*one);
+    loaded_.block(at::cuda::getCurrentCUDAStream());
+    result.add_(*one);
+    one->record_stream(at::cuda::getCurrentCUDAStream());
+    return result;
+  }
+
+ private:
+  Source source_;
+  at::cuda::CUDAStream side_;
+  at::cuda::CUDAEvent loaded_;
+};
