@@ -13,7 +13,8 @@
 //   * one method captures work that uses the memory, and leaves the graph in its member;
 //   * one launches the graph without capturing it anew on some path, and what decides about that is nothing that the
 //     third one writes;
-//   * a third one frees the memory and puts other memory in its place, and has nothing to do with the graph.
+//   * a third one frees the memory and puts other memory in its place, and has nothing to do with the graph;
+//   * no other one makes the graph anew or drops it: that would be for callers to call.
 //
 // Freeing without a replacement is the end of the object, or asks its caller not to go on: it is not looked at. A method
 // that others of the class call is part of what those do, and is not asked for itself. A capture that also notes what
@@ -48,7 +49,8 @@ struct At {
 /// One method with its callees put in, and what it does with members.
 class Method {
  public:
-  explicit Method(ir::Function closed) : function_(std::move(closed)), only_(function_.places.size()) {
+  Method(ir::Function closed, bool hidden)
+      : function_(std::move(closed)), hidden_(hidden), only_(function_.places.size()) {
     std::vector<bool> stored(function_.places.size());
     for (const ir::Block& block : function_.blocks)
       for (const Op& op : block.ops) {
@@ -60,6 +62,7 @@ class Method {
   }
 
   [[nodiscard]] const ir::Function& function() const { return function_; }
+  [[nodiscard]] bool hidden() const { return hidden_; }
   /// By the path of the memory: the first op of a capture that uses it.
   [[nodiscard]] const std::map<std::string, At>& captured() const { return captured_; }
   [[nodiscard]] const std::map<std::string, At>& launched() const { return launched_; }
@@ -194,6 +197,7 @@ class Method {
   }
 
   ir::Function function_;
+  bool hidden_;                  ///< ir::Function::hidden
   std::vector<const Op*> only_;  ///< by place: the only op that stores into it
   std::map<std::string, At> captured_, launched_, freed_;
   std::set<std::string> stored_, graphs_, noted_;
@@ -247,13 +251,25 @@ std::vector<Hazard> launches_on_replaced_memory(const ir::Program& program, cons
   if (!captures(program)) return {};
   constexpr std::uint64_t kMostWeight = 2000;
   const std::set<std::string> inside = called_inside(program);
-  std::vector<Method> methods;
+  const auto looked_at = [&](const std::string& usr, const ir::Function& function) {
+    return function.incomplete.empty() && is_method(function) && inliner.weight(usr) <= kMostWeight;
+  };
+  std::vector<Method> methods, called;  // the latter by others of their class
   for (const std::string& usr : functions) {
     const auto found = program.functions.find(usr);
-    if (found == program.functions.end() || !found->second.incomplete.empty() || !is_method(found->second)) continue;
-    if (inside.contains(usr) || inliner.weight(usr) > kMostWeight) continue;
-    methods.emplace_back(inliner.close(usr));
+    if (found != program.functions.end() && !inside.contains(usr) && looked_at(usr, found->second))
+      methods.emplace_back(inliner.close(usr), found->second.hidden);
   }
+  for (const std::string& usr : inside)
+    if (const auto found = program.functions.find(usr);
+        found != program.functions.end() && !found->second.hidden && looked_at(usr, found->second))
+      called.emplace_back(inliner.close(usr), false);
+  const auto others_change = [&](const std::string& graph, const Method& changer, const Method& launcher) {
+    const auto changes = [&](const Method& other) {
+      return &other != &changer && &other != &launcher && !other.hidden() && other.stored().contains(graph);
+    };
+    return std::ranges::any_of(methods, changes) || std::ranges::any_of(called, changes);
+  };
   std::vector<Hazard> hazards;
   std::set<std::pair<ir::SiteId, const Method*>> reported;
   for (const Method& keeper : methods)
@@ -269,7 +285,7 @@ std::vector<Hazard> launches_on_replaced_memory(const ir::Program& program, cons
             const auto launch = launcher.launched().find(graph);
             if (launch == launcher.launched().end() ||
                 !launcher.launches_as_it_was(graph, launch->second, changer.stored()) ||
-                !reported.emplace(launch->second.op->site, &launcher).second)
+                others_change(graph, changer, launcher) || !reported.emplace(launch->second.op->site, &launcher).second)
               continue;
             Hazard& hazard = hazards.emplace_back();
             hazard.check = Check::PrematureFree;

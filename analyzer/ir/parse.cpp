@@ -68,6 +68,8 @@ class FunctionReader {
         function_.usr = line.text("usr");
       } else if (line.take_word("per_thread_default_stream")) {
         function_.per_thread_default_stream = true;
+      } else if (line.take_word("hidden")) {
+        function_.hidden = true;
       } else if (line.take_word("incomplete")) {
         function_.incomplete = line.text("reason");
       } else if (line.take(";")) {

@@ -2,7 +2,7 @@
 //
 // The text form of the stream IR, written. One statement on a line; `//` starts a comment.
 //
-//   function "f(float*)" usr "c:@F@f" [per_thread_default_stream] [incomplete "why"] [SITE]
+//   function "f(float*)" usr "c:@F@f" [per_thread_default_stream] [hidden] [incomplete "why"] [SITE]
 //     parameter p pointer                     in order; `parameter &s stream`: of reference type
 //     local s1 stream                         `local i#2 integer`: the third one called i
 //     temporary t pointer
@@ -72,6 +72,9 @@ class Printer {
     out_ += "function " + quote(function_.name, '"') + " usr " + quote(function_.usr, '"');
     if (function_.per_thread_default_stream) {
       out_ += " per_thread_default_stream";
+    }
+    if (function_.hidden) {
+      out_ += " hidden";
     }
     if (!function_.incomplete.empty()) {
       out_ += " incomplete " + quote(function_.incomplete, '"');
