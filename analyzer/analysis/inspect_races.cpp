@@ -23,6 +23,29 @@ bool RaceQuestions::shared_out(const Pending& mine, const Pending& earlier) cons
   return chosen(mine) && chosen(earlier);
 }
 
+const Pending* RaceQuestions::joined_part(const Pending& mine, const Pending& earlier) const {
+  const auto access = [this](const Pending& of) -> const ir::Access* {
+    const ir::Op& op = values_.op(of.op);
+    const bool whole = op.work == ir::Work::Kernel && of.access < op.accesses.size() && of.offset == kWhole;
+    return whole ? &op.accesses[of.access] : nullptr;
+  };
+  const auto writes_part = [&](const Pending& of) {
+    const ir::Access* const written = access(of);
+    return written != nullptr && writes(of.mode) && of.memory == mine.memory &&
+           written->part.kind != ir::Part::Kind::Whole;
+  };
+  const ir::Access* const read = access(mine);
+  if (read == nullptr || mine.mode != ir::Mode::Read || !writes_part(earlier)) return nullptr;
+  if (!read->by_data && read->part.kind != ir::Part::Kind::Whole) return nullptr;
+  const auto found = std::ranges::find_if(look_.order->pending(), [&](const Pending& other) {
+    return writes_part(other) && !sets_.has(other.must, kHost) && values_.origin(other.op) != values_.origin(earlier.op) &&
+           values_.certainly_different(other.stream, mine.stream) &&
+           values_.certainly_different(other.stream, earlier.stream) &&
+           look_.order->surely_before(values_, sets_, other.must, mine.stream);
+  });
+  return found == look_.order->pending().end() ? nullptr : &*found;
+}
+
 bool RaceQuestions::one_kernel_on_parts(const Pending& mine, const Pending& earlier) const {
   const ir::Op &now = *look_.op, &before = values_.op(earlier.op);
   if (now.work != ir::Work::Kernel || before.work != ir::Work::Kernel || now.name != before.name) return false;
@@ -74,6 +97,8 @@ void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pe
   if (meet == Sure::Maybe && look_.first_rounds.meet(earlier, mine)) meet = Sure::Yes;
   // Who is given a block by a pool uses it from its start.
   if (meet == Sure::Maybe && earlier.given_back != kNoOp) meet = Sure::Yes;
+  const Pending* const joined = meet == Sure::Maybe ? joined_part(mine, earlier) : nullptr;
+  if (joined != nullptr) meet = Sure::Yes;
   const Sure fight = conflict(earlier.mode, mine.mode);
   if (meet == Sure::No || fight == Sure::No) return;
 
@@ -88,10 +113,10 @@ void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pe
                         (earlier.access != kRelease || look_.always_after(earlier));
   // R-SOA-04: in whatever order the two run.
   if (earlier.access == kRelease && (!definite || earlier.leans)) return use_after_free(access, mine, earlier);
-  Hazard hazard = look_.start(Check::CrossStreamRace, !definite       ? Level::Maybe
-                                                      : earlier.leans ? Level::Latent
-                                                      : presumed      ? Level::Likely
-                                                                      : Level::Definite);
+  Hazard hazard = look_.start(Check::CrossStreamRace, !definite                       ? Level::Maybe
+                                                      : earlier.leans                 ? Level::Latent
+                                                      : presumed || joined != nullptr ? Level::Likely
+                                                                                      : Level::Definite);
   if (hazard.level == Level::Latent) hazard.rule = ordering::rule_id(*earlier.leans);
   if (hazard.level == Level::Definite || hazard.level == Level::Likely) hazard.rule = returns_early(earlier);
   hazard.later = witness_.action(look_.index, mine.stream);
@@ -100,8 +125,12 @@ void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pe
   hazard.buffer = witness_.memory(mine.memory, access.memory, look_.index);
   tell_devices(hazard, earlier.stream, mine.stream);
   explain(look_, hazard, earlier, mine.stream);
-  if (hazard.level == Level::Likely)
+  if (hazard.level == Level::Likely && presumed)
     look_.tell_presumption(hazard, mine.mode == ir::Mode::Unknown ? mine.op : earlier.op);
+  if (hazard.level == Level::Likely && joined != nullptr)
+    hazard.evidence.push_back({"another part of '" + hazard.buffer.name + "' is written here, and stream '" +
+                                   hazard.later.stream.name + "' waits for that",
+                               witness_.where(joined->op)});
   look_.tell_belief(hazard, earlier.stream, mine.stream);
   look_.tell_pool(hazard, earlier);
   look_.undecided = look_.undecided || (hazard.level == Level::Maybe && meet == Sure::Yes && fights);

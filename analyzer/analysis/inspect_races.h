@@ -31,6 +31,9 @@ class RaceQuestions : Questions {
   /// The rule by which a synchronous copy or fill may still run when it has returned; empty: none, or more than one.
   [[nodiscard]] std::string returns_early(const Pending& earlier) const;
   [[nodiscard]] bool one_kernel_on_parts(const Pending& mine, const Pending& earlier) const;
+  /// Another kernel that writes a part of the same buffer and for which the reader's stream waits; nullptr: there is none.
+  /// A kernel that reads all of a buffer, or wherever data tells it to, needs the parts of all.
+  [[nodiscard]] const Pending* joined_part(const Pending& mine, const Pending& earlier) const;
   /// Both are kernels that only write where what they read elsewhere tells them to: two halves of one result, say.
   [[nodiscard]] bool shared_out(const Pending& mine, const Pending& earlier) const;
 
