@@ -255,7 +255,8 @@ bool Cuda::value_operation(Machine& machine, std::string_view name, Word handle,
 // many bytes an element has is not asked: the first of them is touched, by which sides meet that begin at one place.
 
 bool Cuda::message(Machine& machine, const Model* model, std::string_view name, const Arguments& arguments) {
-  if (!name.starts_with("MPI_") && !name.starts_with("PMPI_")) return false;
+  static constexpr std::array<std::string_view, 3> kLibraries = {"MPI_", "PMPI_", "ucp_"};
+  if (std::ranges::none_of(kLibraries, [&](std::string_view prefix) { return name.starts_with(prefix); })) return false;
   if (name.ends_with("_Comm_rank") || name.ends_with("_Comm_size")) {
     machine.store(arguments.word(1), name.ends_with("_rank") ? 0 : 2, 4);
     return true;
