@@ -117,6 +117,18 @@ std::optional<std::string> CallerArguments::list_of(const clang::FunctionDecl& f
   return list;
 }
 
+bool CallerArguments::share(const clang::FunctionDecl& first, const clang::FunctionDecl& other) {
+  const auto plain = [](const clang::ParmVarDecl* parameter) {
+    return parameter->getType().getNonReferenceType().getCanonicalType().getUnqualifiedType();
+  };
+  bool any = false;
+  for (const clang::ParmVarDecl* one : first.parameters())
+    for (const clang::ParmVarDecl* same : other.parameters())
+      if (const auto known = first_.find(one); known != first_.end() && plain(one) == plain(same))
+        any |= first_.try_emplace(same, known->second).second;
+  return any;
+}
+
 /// False: it is not an object of the program's own.
 bool CallerArguments::lend(QualType type, const std::string& name) {
   const clang::CXXRecordDecl* record = referred(type);
@@ -200,6 +212,7 @@ std::string CallerArguments::number(llvm::StringRef called, int depth, Meaning o
     return std::to_string((few ? 3 : 64) - unnamed_++ % (few ? 3 : 48));
   }
   if (meaning == Meaning::Pitch) return "4096";
+  if (meaning == Meaning::Devices) return "2";
   if (meaning == Meaning::HowMany) {
     if (way_.own == Way::Size::Few) return "12";  // not for the elements of two lists
     if (way_.own == Way::Size::Smaller) return "2";

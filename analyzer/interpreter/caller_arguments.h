@@ -46,6 +46,9 @@ class CallerArguments {
   /// `again`: the objects that the first call of the function referred to are given once more.
   std::optional<std::string> given(const clang::FunctionDecl& function, bool again = false);
 
+  /// What a call of the first function was given as a type, the other one is given, too. False: there is no such type.
+  bool share(const clang::FunctionDecl& first, const clang::FunctionDecl& other);
+
   /// Numbers are those of what an object is made with (Way::own), or of what its methods get.
   void make_object(bool yes) {
     makes_ = yes;
@@ -101,7 +104,7 @@ class CallerArguments {
   [[nodiscard]] std::string how_many() const { return way_.own == Way::Size::Few ? "3" : "64"; }
   [[nodiscard]] std::string elements() const { return way_.own == Way::Size::Few ? "8" : "64"; }
 
-  [[nodiscard]] std::string elements_needed() const;
+  [[nodiscard]] std::string elements_needed(const std::string& otherwise) const;
 
   Symbols& symbols_;
   clang::ASTContext& context_;

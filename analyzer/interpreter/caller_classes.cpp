@@ -326,16 +326,16 @@ bool CallerArguments::is_shape(QualType of) const {
 }
 
 /// As many as the function asks for.
-std::string CallerArguments::elements_needed() const {
+std::string CallerArguments::elements_needed(const std::string& otherwise) const {
   const auto* parameter = llvm::dyn_cast_or_null<clang::ParmVarDecl>(filled_);
   const auto needed = parameter == nullptr ? std::nullopt : file_.numbers.compared_with(*parameter);
-  return needed ? std::to_string(*needed) : elements();
+  return needed ? std::to_string(*needed) : otherwise;
 }
 
 std::optional<std::string> CallerArguments::sequence(const std::string& spelling, const std::string& name, QualType of,
                                                      llvm::StringRef called, int depth) {
   if (!way_.empty && (of->isBooleanType() || of->isRealFloatingType())) {
-    line(spelling + " " + name + "(" + elements_needed() + ");");
+    line(spelling + " " + name + "(" + elements_needed(elements()) + ");");
     return name;
   }
   if (torch_ && is_shape(of)) {  // of a tensor without dimensions there is little to say
@@ -345,7 +345,7 @@ std::optional<std::string> CallerArguments::sequence(const std::string& spelling
   line(spelling + " " + name + ";");
   if (way_.empty) return name;
   const bool whole = each(
-      is_costly(of) ? "8" : elements_needed(),
+      elements_needed(is_costly(of) ? "8" : elements()),
       [&](const std::string& one) { line(name + ".push_back(static_cast<" + spelled(of) + "&&>(" + one + "));"); }, of,
       called, depth);
   return whole ? std::optional(name) : std::nullopt;

@@ -52,6 +52,7 @@ Meaning meaning_of(llvm::StringRef name, Meaning otherwise) {
   static constexpr std::array<llvm::StringRef, 9> kWhere = {"offset", "begin", "first", "start", "pos",
                                                             "from",   "row",   "col",   "origin"};
   static constexpr std::array<llvm::StringRef, 3> kDevice = {"device", "dev", "gpu"};
+  static constexpr std::array<llvm::StringRef, 6> kDevices = {"devices", "gpus", "ngpus", "ngpu", "ndevices", "ndev"};
   static constexpr std::array<llvm::StringRef, 41> kWhich = {
       "idx",  "index", "slot", "rank",  "layer",    "lane",     "which", "i",     "j",      "k",      "stage",
       "head", "flag",  "id",   "to",    "src",      "dst",      "page",  "block", "peer",   "worker", "victim",
@@ -62,6 +63,7 @@ Meaning meaning_of(llvm::StringRef name, Meaning otherwise) {
   static constexpr std::array<llvm::StringRef, 3> kKey = {"key", "hash", "uuid"};
   static constexpr std::array<llvm::StringRef, 6> kHowMany = {"depth", "slots", "buffers", "streams", "lanes", "slabs"};
   const std::vector<std::string> words = words_of(name);
+  if (has_one_of(words, kDevices)) return Meaning::Devices;
   if (has_one_of(words, kHowMany)) return Meaning::HowMany;
   if (has_one_of(words, kPitch)) return Meaning::Pitch;
   if (has_one_of(words, kHowMuch) || is_of_several(words.back())) return Meaning::HowMuch;
@@ -121,6 +123,7 @@ class UsesOfParameters : public clang::RecursiveASTVisitor<UsesOfParameters> {
          {std::pair(compared->getLHS(), compared->getRHS()), std::pair(compared->getRHS(), compared->getLHS())}) {
       clang::Expr::EvalResult value;
       every_nth(*one, *other);
+      multiple(*one, *other);
       const clang::ParmVarDecl* parameter = length_of(*one);
       if (parameter == nullptr || found[parameter].number || !other->EvaluateAsInt(value, context_)) continue;
       constexpr std::uint64_t kLeast = 2;
@@ -157,6 +160,21 @@ class UsesOfParameters : public clang::RecursiveASTVisitor<UsesOfParameters> {
     const llvm::APSInt &n = often.Val.getInt(), &k = wanted.Val.getInt();
     if (n < 2 || n > kMostNeeded || k < 0 || k >= n) return;
     found[parameter].number = n.getZExtValue() + k.getZExtValue() - (counted->getOpcode() == clang::UO_PreInc ? 1 : 0);
+  }
+  /// `weights.size() % 3 == 0`: the least number from the usual one on that does it.
+  void multiple(const clang::Expr& one, const clang::Expr& other) {
+    const auto* rest = llvm::dyn_cast<clang::BinaryOperator>(one.IgnoreParenImpCasts());
+    clang::Expr::EvalResult of, wanted;
+    if (rest == nullptr || rest->getOpcode() != clang::BO_Rem || !rest->getRHS()->EvaluateAsInt(of, context_) ||
+        !other.EvaluateAsInt(wanted, context_))
+      return;
+    const clang::ParmVarDecl* parameter = length_of(*rest->getLHS());
+    const llvm::APSInt &n = of.Val.getInt(), &k = wanted.Val.getInt();
+    if (parameter == nullptr || found[parameter].number || n < 2 || n > kMostNeeded || k < 0 || k >= n) return;
+    const std::uint64_t every = n.getZExtValue(), left = k.getZExtValue();
+    const std::uint64_t usual = parameter->getType().getNonReferenceType()->isIntegerType() ? 64 : 8;
+    if (usual % every != left || 64 % every != left)
+      found[parameter].number = left + (usual - left + every - 1) / every * every;
   }
   void room_for(const clang::Expr& many, clang::QualType container) {
     const clang::ParmVarDecl* parameter = parameter_of(many);

@@ -23,6 +23,7 @@ enum class Meaning : std::uint8_t {
   Counter,  ///< of calls or rounds: that of the next call is greater
   Key,      ///< which of several, and nobody knows before how many there will be
   Device,   ///< the number of one
+  Devices,  ///< how many of them
   Where,    ///< an offset in elements
   Pitch,    ///< from one row to the next
 };
@@ -43,7 +44,8 @@ class UsesOfNumbers {
   [[nodiscard]] bool counts_objects(const clang::ParmVarDecl& parameter) const;
   /// Something is divided by it, here or where it is passed on to: 0 would be refused, or end the program.
   [[nodiscard]] bool divides(const clang::ParmVarDecl& parameter) const;
-  /// The number that a function compares it, or the length of the container, with; nullopt: it compares it with none.
+  /// The number that a function compares it, or the length of the container, with, or that leaves the remainder it asks
+  /// for; nullopt: it compares it with none.
   [[nodiscard]] std::optional<std::uint64_t> compared_with(const clang::ParmVarDecl& parameter) const;
 
  private:

@@ -94,10 +94,16 @@ class Text {
     const bool two = way_.users == Caller::Users::Objects;
     if (two && (!way_.one || constructor == nullptr || !is_given_service(*constructor))) return std::nullopt;
     if (!construct(record, constructor, "object", false)) return std::nullopt;
-    if (way_.users == Caller::Users::Others) served_ = arguments_.objects();
-    if (way_.users == Caller::Users::Others && served_.empty()) return std::nullopt;
     WaysToWait::Classes classes = {record.getCanonicalDecl()};
     for (const auto& [lent, name] : arguments_.objects()) classes.insert(lent->getCanonicalDecl());
+    if (way_.users == Caller::Users::Others) {
+      if (way_.beside)
+        construct_beside(record, constructor);
+      else
+        served_ = arguments_.objects();
+      for (const auto& [other, name] : served_) classes.insert(other->getCanonicalDecl());
+      if (served_.empty()) return std::nullopt;
+    }
     if (two) arguments_.next_user();
     if (two && !construct(record, constructor, "other", true)) return std::nullopt;
     result_.users = way_.users;
@@ -106,6 +112,7 @@ class Text {
       result_.offer = file_.waits->offered(record, std::move(classes), called_, file_.calls);
     if (two) arguments_.line("delete &other;", Caller::Line::Destroy);
     arguments_.line("delete &object;", Caller::Line::Destroy);
+    if (way_.beside) arguments_.line("delete &beside;", Caller::Line::Destroy);
     return finish();
   }
 
@@ -120,13 +127,25 @@ class Text {
     return list.has_value();
   }
 
+  /// An object of another class that the file leaves to others, and that shares what the first object was given.
+  void construct_beside(const clang::CXXRecordDecl& record, const clang::CXXConstructorDecl* constructor) {
+    for (const clang::CXXRecordDecl* other : file_.unused)
+      for (const clang::CXXConstructorDecl* own : other->ctors()) {
+        if (constructor == nullptr || other == &record || !served_.empty() || !is_public_constructor(*own) ||
+            !arguments_.share(*constructor, *own) || !construct(*other, own, "beside", true))
+          continue;
+        served_.emplace_back(other, "beside");
+        result_.beside = other->getNameAsString();
+      }
+  }
+
   /// Each method several times, as a loop would; and then all of them, the last one first. False: none can be called.
   bool one_by_one(const clang::CXXRecordDecl& record) {
     std::vector<const clang::CXXMethodDecl*> callable;
     for (const clang::CXXMethodDecl* method : record.methods())
       for (int round = 0; round < kRounds; ++round) {
         serves_ = Caller::Line::Serve;
-        for (const auto& [service, name] : served_) call_rest(*service, name, /*before=*/true);
+        for (const auto& [service, name] : served_) serve(*service, name);
         serves_ = Caller::Line::Call;
         if (!call_method(*method, "object")) break;
         if (round == 0) callable.push_back(method);
@@ -158,6 +177,11 @@ class Text {
     if (list) called_.insert(method.getCanonicalDecl());
     if (list) call_of("(void)" + object + "." + method.getNameAsString() + "(" + *list + ");");
     return list.has_value();
+  }
+
+  void serve(const clang::CXXRecordDecl& service, const std::string& name) {
+    if (!way_.beside) return call_rest(service, name, /*before=*/true);
+    for (const clang::CXXMethodDecl* method : service.methods()) call_method(*method, name);
   }
 
   /// Methods that nobody in the file calls: others do. Before it is used, those that are given something.

@@ -32,7 +32,8 @@ struct Way {
   };
   Size own = Size::Same;
   Caller::Users users = Caller::Users::One;
-  bool empty = false;     ///< lists have no elements
+  bool beside = false;  ///< the others have objects of other classes of the file, which share what the object was given
+  bool empty = false;   ///< lists have no elements
   bool declines = false;  ///< a callback that is asked to fill memory says no
 };
 
@@ -40,6 +41,7 @@ struct Way {
 struct KnownOfFile {
   std::set<const clang::FunctionDecl*> calls;        ///< functions that it calls, canonical
   std::vector<const clang::CXXRecordDecl*> classes;  ///< defined in it, and not abstract
+  std::vector<const clang::CXXRecordDecl*> unused;   ///< those of them that it leaves to others to make and call
   bool chooses_device = false;                       ///< it says which of several GPUs is used
   bool keeps_state = false;                          ///< in variables that outlive its functions' calls
   UsesOfNumbers numbers;

@@ -278,7 +278,7 @@ class Candidates : public clang::RecursiveASTVisitor<Candidates> {
 };
 
 /// Larger, and then Few, are for where the way before does not suit.
-constexpr std::array<Way, 16> kWays = {{
+constexpr std::array<Way, 18> kWays = {{
     {.own = Way::Size::Same},
     {.own = Way::Size::Larger},
     {.own = Way::Size::Few},
@@ -293,6 +293,8 @@ constexpr std::array<Way, 16> kWays = {{
     {.alike = false, .own = Way::Size::Smaller, .users = Caller::Users::Objects},
     {.users = Caller::Users::Others},
     {.alike = false, .users = Caller::Users::Others},
+    {.users = Caller::Users::Others, .beside = true},
+    {.alike = false, .own = Way::Size::Smaller, .users = Caller::Users::Others, .beside = true},
     {.declines = true},
     {.empty = true},
 }};
@@ -308,6 +310,8 @@ std::vector<Caller> callers(Symbols& symbols, std::size_t& left_out) {
   candidates.TraverseDecl(context.getTranslationUnitDecl());
   KnownOfFile& known = uses.known;
   known.classes = candidates.classes;
+  std::ranges::copy_if(known.classes, std::back_inserter(known.unused),
+                       [&](const auto* each) { return !uses.uses(*each); });
   known.waits = std::make_unique<WaysToWait>(symbols);
   std::vector<Caller> result;
   std::size_t group = 0, of = 0, lines = 0;

@@ -26,7 +26,7 @@ struct Caller {
     One,
     Streams,  ///< one in each of several streams
     Objects,  ///< two objects that were given one object
-    Others,   ///< others call the methods of the objects that it was given
+    Others,   ///< others call the methods of the objects that it was given, or of objects that were given them as well
   };
   std::string name;            ///< of the function that it is
   std::string text;            ///< its definition
@@ -40,6 +40,7 @@ struct Caller {
   Users users = Users::One;
   WaysToWait::Offer offer = WaysToWait::Offer::Anything;  ///< of several users: beside what they call here
   bool empty = false;                                     ///< lists that it gives have no elements
+  std::string beside;                                     ///< of Users::Others: the class of the objects beside it
   const clang::CXXRecordDecl* record = nullptr;  ///< of the object whose life it is; nullptr: it calls one function
 };
 

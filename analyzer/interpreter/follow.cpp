@@ -62,7 +62,9 @@ std::string way_of(const Caller& caller) {
            " that share another one were made, and their public methods were called in turns" + shows;
   return "an object of " + name +
          " was made, and its public methods were called, each several times, in the order in " + "which they stand" +
-         (caller.users == Caller::Users::Streams  ? ", each time with another stream as it serves several"
+         (caller.users == Caller::Users::Streams ? ", each time with another stream as it serves several"
+          : !caller.beside.empty()
+              ? ", each time after those of an object of '" + caller.beside + "' that shares another one with it"
           : caller.users == Caller::Users::Others ? ", each time after those of the objects that it was given"
                                                   : "") +
          shows;

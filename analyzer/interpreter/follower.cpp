@@ -254,6 +254,14 @@ Thing Follower::stream(ordering::StreamId stream) const {
   return thing;
 }
 
+std::string Follower::class_of(ordering::StreamId stream) const {
+  const auto made = cuda_.made(stream);
+  const llvm::Function* by = made && !cuda_.place(*made).empty() ? cuda_.place(*made).front()->getFunction() : nullptr;
+  const auto* method =
+      by == nullptr ? nullptr : llvm::dyn_cast_or_null<clang::CXXMethodDecl>(host_.declaration(by->getName()));
+  return method == nullptr ? "" : method->getParent()->getNameAsString() + "::";
+}
+
 bool is_made_up(const Place& place) {
   return std::ranges::any_of(place, [](const llvm::Instruction* in) {
     const llvm::StringRef name = in == nullptr ? "" : in->getFunction()->getName();
@@ -325,6 +333,9 @@ void Follower::hazard(const ordering::Hazard& reported) {
     } else if (earlier != later) {
       made.earlier->stream.name += " (" + std::to_string(earlier) + ")";
       made.later.stream.name += " (" + std::to_string(later) + ")";
+    } else {
+      made.earlier->stream.name = class_of(found.earlier.stream) + made.earlier->stream.name;
+      made.later.stream.name = class_of(found.later.stream) + made.later.stream.name;
     }
   }
   made.buffer.memory_kind = found.allocation.kind;

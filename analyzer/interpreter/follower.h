@@ -78,6 +78,8 @@ class Follower : public World, public ordering::HazardSink {
   Where where(ordering::SiteId site) const;
   analyzer::Action action(const ordering::Access& access) const;
   Thing stream(ordering::StreamId stream) const;
+  /// "Class::" of the one whose method has made it; empty: no method has.
+  [[nodiscard]] std::string class_of(ordering::StreamId stream) const;
   std::string argument(const Where& where, std::size_t which = 0) const;
   std::string made_for(const Where& where) const;
 
