@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "analyzer/analysis/cause.h"
+#include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
 
@@ -31,19 +32,36 @@ const Pending* RaceQuestions::joined_part(const Pending& mine, const Pending& ea
   };
   const auto writes_part = [&](const Pending& of) {
     const ir::Access* const written = access(of);
-    return written != nullptr && writes(of.mode) && of.memory == mine.memory &&
-           written->part.kind != ir::Part::Kind::Whole;
+    // By the launch's arguments, or by lists of indices, each has its own, and so may the reader.
+    return written != nullptr && writes(of.mode) && of.memory == mine.memory && written->part.arguments == 0 &&
+           !written->by_data && written->part.kind != ir::Part::Kind::Whole;
   };
   const ir::Access* const read = access(mine);
-  if (read == nullptr || mine.mode != ir::Mode::Read || !writes_part(earlier)) return nullptr;
-  if (!read->by_data && read->part.kind != ir::Part::Kind::Whole) return nullptr;
+  if (read == nullptr || !read->by_data || mine.mode != ir::Mode::Read || !writes_part(earlier)) return nullptr;
   const auto found = std::ranges::find_if(look_.order->pending(), [&](const Pending& other) {
-    return writes_part(other) && !sets_.has(other.must, kHost) && values_.origin(other.op) != values_.origin(earlier.op) &&
+    return writes_part(other) && !sets_.has(other.must, kHost) &&
+           values_.origin(other.op) != values_.origin(earlier.op) &&
            values_.certainly_different(other.stream, mine.stream) &&
            values_.certainly_different(other.stream, earlier.stream) &&
            look_.order->surely_before(values_, sets_, other.must, mine.stream);
   });
-  return found == look_.order->pending().end() ? nullptr : &*found;
+  return found == look_.order->pending().end() || waits_later(mine, earlier) ? nullptr : &*found;
+}
+
+bool RaceQuestions::waits_later(const Pending& mine, const Pending& earlier) const {
+  const std::vector<bool> behind = ir::reached_behind(values_.function(), look_.block);
+  const auto waits = [&](const ir::Op& op) {
+    return op.kind == ir::OpKind::Wait && values_.must_equal(look_.store->stream(values_, op.stream), mine.stream) &&
+           sets_.has(earlier.must, event_token(look_.store->evaluate(values_, op.event)));
+  };
+  for (std::size_t block = 0; block < behind.size(); ++block) {
+    const std::vector<ir::Op>& ops = values_.function().blocks[block].ops;
+    const std::size_t from = block == look_.block && !behind[block] ? look_.position + 1 : 0;
+    if ((behind[block] || block == look_.block) &&
+        std::any_of(ops.begin() + static_cast<std::ptrdiff_t>(from), ops.end(), waits))
+      return true;
+  }
+  return false;
 }
 
 bool RaceQuestions::one_kernel_on_parts(const Pending& mine, const Pending& earlier) const {

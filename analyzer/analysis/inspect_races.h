@@ -32,8 +32,9 @@ class RaceQuestions : Questions {
   [[nodiscard]] std::string returns_early(const Pending& earlier) const;
   [[nodiscard]] bool one_kernel_on_parts(const Pending& mine, const Pending& earlier) const;
   /// Another kernel that writes a part of the same buffer and for which the reader's stream waits; nullptr: there is none.
-  /// A kernel that reads all of a buffer, or wherever data tells it to, needs the parts of all.
+  /// A kernel that reads wherever data tells it to needs the parts of all, unless its stream waits for the rest later.
   [[nodiscard]] const Pending* joined_part(const Pending& mine, const Pending& earlier) const;
+  [[nodiscard]] bool waits_later(const Pending& mine, const Pending& earlier) const;
   /// Both are kernels that only write where what they read elsewhere tells them to: two halves of one result, say.
   [[nodiscard]] bool shared_out(const Pending& mine, const Pending& earlier) const;
 

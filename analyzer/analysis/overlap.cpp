@@ -69,6 +69,13 @@ bool from_front(const ir::Part& part) {
   return part.kind == Kind::Whole || (part.kind == Kind::Unknown && !part.bytes);
 }
 
+/// A kernel's access at indices that it reads from memory.
+bool is_scattered(const Values& values, const Pending& access) {
+  const ir::Op& op = values.op(access.op);
+  return op.work == ir::Work::Kernel && access.access < op.accesses.size() && op.accesses[access.access].by_data &&
+         op.accesses[access.access].part.kind == ir::Part::Kind::Unknown;
+}
+
 bool leaves_front(const Values& values, const Pending& access) {
   const ir::Part& part = part_of(values, access);
   return !from_front(part) && !(part.kind == ir::Part::Kind::Single && part.bytes == 0);
@@ -123,6 +130,9 @@ Sure meets(const Values& values, const ir::Part& part, const Pending& whole) {
 Sure parts_meet(const Values& values, const Pending& a, const Pending& b) {
   using Kind = ir::Part::Kind;
   const ir::Part &mine = part_of(values, a), &other = part_of(values, b);
+  // Lists of indices may have nothing in common, with each other or with a part.
+  if ((is_scattered(values, a) && other.kind != Kind::Whole) || (is_scattered(values, b) && mine.kind != Kind::Whole))
+    return Sure::Maybe;
   if (from_front(mine) && from_front(other)) return Sure::Yes;
   if (from_front(mine)) return meets(values, other, a);
   if (from_front(other)) return meets(values, mine, b);

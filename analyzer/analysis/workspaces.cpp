@@ -14,7 +14,8 @@
 //   * one launches the graph without capturing it anew on some path, and what decides about that is nothing that the
 //     third one writes;
 //   * a third one frees the memory and puts other memory in its place, and has nothing to do with the graph;
-//   * no other one makes the graph anew or drops it: that would be for callers to call.
+//   * no other one makes the graph anew or drops it: that would be for callers to call. Not so where it ends the object: it
+//     frees the memory as well.
 //
 // Freeing without a replacement is the end of the object, or asks its caller not to go on: it is not looked at. A method
 // that others of the class call is part of what those do, and is not asked for itself. A capture that also notes what
@@ -264,9 +265,12 @@ std::vector<Hazard> launches_on_replaced_memory(const ir::Program& program, cons
     if (const auto found = program.functions.find(usr);
         found != program.functions.end() && !found->second.hidden && looked_at(usr, found->second))
       called.emplace_back(inliner.close(usr), false);
-  const auto others_change = [&](const std::string& graph, const Method& changer, const Method& launcher) {
+  const auto others_change = [&](const std::string& graph, const std::string& memory, const Method& changer,
+                                 const Method& launcher) {
     const auto changes = [&](const Method& other) {
-      return &other != &changer && &other != &launcher && !other.hidden() && other.stored().contains(graph);
+      const auto freed = other.freed().find(memory);
+      const bool ends = freed != other.freed().end() && !other.replaces(memory, freed->second);
+      return &other != &changer && &other != &launcher && !other.hidden() && other.stored().contains(graph) && !ends;
     };
     return std::ranges::any_of(methods, changes) || std::ranges::any_of(called, changes);
   };
@@ -285,7 +289,8 @@ std::vector<Hazard> launches_on_replaced_memory(const ir::Program& program, cons
             const auto launch = launcher.launched().find(graph);
             if (launch == launcher.launched().end() ||
                 !launcher.launches_as_it_was(graph, launch->second, changer.stored()) ||
-                others_change(graph, changer, launcher) || !reported.emplace(launch->second.op->site, &launcher).second)
+                others_change(graph, memory, changer, launcher) ||
+                !reported.emplace(launch->second.op->site, &launcher).second)
               continue;
             Hazard& hazard = hazards.emplace_back();
             hazard.check = Check::PrematureFree;

@@ -19,8 +19,10 @@ FunctionBuilder::FunctionBuilder(Unit& unit, const clang::FunctionDecl& definiti
   function_.usr = unit.usr(definition);
   function_.name = unit.symbols.shown(definition);
   function_.per_thread_default_stream = unit.options.per_thread_default_stream;
-  function_.hidden = llvm::isa<clang::CXXConstructorDecl, clang::CXXDestructorDecl>(definition) ||
-                     (llvm::isa<clang::CXXMethodDecl>(definition) && definition.getAccess() != clang::AS_public);
+  const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(&definition);
+  function_.hidden = method != nullptr &&
+                     (llvm::isa<clang::CXXConstructorDecl, clang::CXXDestructorDecl>(method) ||
+                      method->getOverloadedOperator() == clang::OO_Equal || method->getAccess() != clang::AS_public);
   ir::Site site = unit.sites.at(definition.getLocation());
   site.function = function_.name;
   function_.site = function_.add(std::move(site));

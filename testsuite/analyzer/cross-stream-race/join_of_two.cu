@@ -108,3 +108,62 @@ class Wave {
   Lane main_, inside_, top_, frame_;
   float *now_ = nullptr, *next_ = nullptr;
 };
+
+// By lists of indices each kernel has its own cells, and what goes out first is done first.
+__global__ void update(const int* cells, int n, const float* now, float* next) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) next[cells[i]] = now[cells[i]] * 0.5f;
+}
+__global__ void pack(const int* cells, int n, const float* field, float* message) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) message[i] = field[cells[i]];
+}
+struct List {
+  const int* cells;
+  int n;
+};
+class Mesh {
+ public:
+  explicit Mesh(int cells) {
+    cudaMalloc(&now_, cells * sizeof(float));
+    cudaMalloc(&next_, cells * sizeof(float));
+    cudaMalloc(&message_, cells * sizeof(float));
+  }
+  ~Mesh() { cudaDeviceSynchronize(); }
+  void step(List inner, List edge) {
+    update<<<edge.n / 128 + 1, 128, 0, edge_.stream()>>>(edge.cells, edge.n, now_, next_);
+    edge_.mark();
+    update<<<inner.n / 128 + 1, 128, 0, inner_.stream()>>>(inner.cells, inner.n, now_, next_);
+    send_.after(edge_);
+    pack<<<edge.n / 128 + 1, 128, 0, send_.stream()>>>(edge.cells, edge.n, next_, message_);
+    cudaDeviceSynchronize();
+  }
+
+ private:
+  Lane inner_, edge_, send_;
+  float *now_ = nullptr, *next_ = nullptr, *message_ = nullptr;
+};
+
+// Rows that need one neighbour's values do not wait for the other one's; the stream waits for those later.
+__global__ void unpack(const float* message, float* x, int first, int count) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) x[first + i] = message[i];
+}
+__global__ void unpack_rows(const float* message, float* x, Grid g) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= 8 && i < g.nx) x[i] = message[i];
+}
+__global__ void multiply(const int* columns, const float* x, float* y) { y[threadIdx.x] = x[columns[threadIdx.x]]; }
+
+void multiply_overlapped(const int* columns, const float* left, const float* right, float* x, float* y, int n, Grid g) {
+  Lane main, from_left, from_right;
+  unpack<<<1, 64, 0, from_left.stream()>>>(left, x, n, 64);
+  from_left.mark();
+  unpack_rows<<<1, 64, 0, from_right.stream()>>>(right, x, g);
+  from_right.mark();
+  main.after(from_left);
+  multiply<<<1, 64, 0, main.stream()>>>(columns, x, y);
+  main.after(from_right);
+  multiply<<<1, 64, 0, main.stream()>>>(columns + 64, x, y + 64);
+  cudaStreamSynchronize(main.stream());
+}
