@@ -261,6 +261,8 @@ bool Cuda::message(Machine& machine, const Model* model, std::string_view name, 
     machine.store(arguments.word(1), name.ends_with("_rank") ? 0 : 2, 4);
     return true;
   }
+  const bool ucx = name.starts_with("ucp_");
+  if (model == nullptr && ucx) return false;  // it may call back
   if (model == nullptr || (model->action != ActionKind::HostTouch && model->action != ActionKind::Post)) return true;
   machine.event();
   // Nothing is sent to nobody, and no elements are.
@@ -268,7 +270,10 @@ bool Cuda::message(Machine& machine, const Model* model, std::string_view name, 
     return static_cast<std::int32_t>(arguments.word32(static_cast<std::size_t>(position)));
   };
   if (model->peer_argument >= 0 && number(model->peer_argument) < 0) return true;
-  if (model->count_argument >= 0 && number(model->count_argument) == 0) return true;
+  // UCX's are of type size_t, MPI's int.
+  if (model->count_argument >= 0 && number(model->count_argument) == 0 &&
+      (!ucx || arguments.word(static_cast<std::size_t>(model->count_argument)) == 0))
+    return true;
   for (const Role& role : model->roles) {
     if (role.argument < 0 || (role.mode != ir::Mode::Read && role.mode != ir::Mode::Write)) continue;
     const Word at = arguments.word(static_cast<std::size_t>(role.argument));

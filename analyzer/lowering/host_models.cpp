@@ -47,6 +47,17 @@ ModelledCalls::ModelledCalls(const Parts& parts)
       containers_(parts.containers),
       tensors_(parts.tensors) {}
 
+namespace {
+
+/// A message of no elements: it touches no memory.
+bool is_empty(const Call& call) {
+  const clang::Expr* const count = call.argument(call.model->count_argument);
+  clang::Expr::EvalResult value;
+  return count != nullptr && count->EvaluateAsInt(value, call.callee->getASTContext()) && value.Val.getInt() == 0;
+}
+
+}  // namespace
+
 void ModelledCalls::apply(const Call& call) {
   containers_.change_size(call);
   switch (call.model->action) {
@@ -86,13 +97,14 @@ void ModelledCalls::apply(const Call& call) {
     case ActionKind::Elapsed:
       return elapsed(call);
     case ActionKind::Post:
-      messages_.post(call);
+      if (!is_empty(call)) messages_.post(call);
       break;
     case ActionKind::Complete:
       messages_.complete(call);
       arguments_.fresh_arguments(call);
       break;
     case ActionKind::HostTouch:
+      if (is_empty(call)) break;
       arguments_.host_touch(call);
       if (!algorithms_.moves_elements(call)) algorithms_.forget_written(call);
       break;

@@ -16,6 +16,8 @@ void* ucp_put_nbx(ucp_ep_h, const void*, size_t, unsigned long, ucp_rkey_h, cons
 unsigned ucp_worker_progress(ucp_worker_h);
 int ucp_request_check_status(void*);
 void ucp_request_free(void*);
+void* ucp_am_send_nbx(ucp_ep_h, unsigned, const void*, size_t, const void*, size_t, const ucp_request_param_t*);
+int ucp_worker_set_am_recv_handler(ucp_worker_h, int (*)(void*), void*);
 }
 
 __global__ void pack(const float* in, float* out, int n) {
@@ -68,4 +70,44 @@ class Sender {
   float* packed_ = nullptr;
   cudaEvent_t done_ = nullptr;
   std::vector<void*> pending_;
+};
+
+// A header alone: no memory of the GPU is sent.
+void announce(ucp_ep_h peer, const float* values, float* packed, int n, cudaStream_t stream) {
+  pack<<<(n + 255) / 256, 256, 0, stream>>>(values, packed, n);
+  const int tag = 7;
+  ucp_am_send_nbx(peer, 1, &tag, sizeof(tag), packed, 0, nullptr);
+}
+
+/// What makes progress calls back, and that waits.
+class Receiver {
+ public:
+  Receiver(ucp_worker_h worker, int n) : worker_(worker), n_(n) {
+    cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking);
+    cudaMalloc(&in_, n * sizeof(float));
+    cudaMalloc(&sum_, n * sizeof(float));
+    cudaMallocHost(&total_, n * sizeof(float));
+    ucp_worker_set_am_recv_handler(worker, &Receiver::arrive, this);
+  }
+  ~Receiver() { cudaStreamSynchronize(stream_); }
+  float next() {
+    arrived_ = false;
+    pack<<<(n_ + 255) / 256, 256, 0, stream_>>>(in_, sum_, n_);
+    cudaMemcpyAsync(total_, sum_, n_ * sizeof(float), cudaMemcpyDeviceToHost, stream_);
+    while (!arrived_) ucp_worker_progress(worker_);
+    return total_[0];
+  }
+
+ private:
+  static int arrive(void* object) {
+    Receiver& self = *static_cast<Receiver*>(object);
+    cudaStreamSynchronize(self.stream_);
+    self.arrived_ = true;
+    return 0;
+  }
+  ucp_worker_h worker_;
+  int n_;
+  bool arrived_ = false;
+  cudaStream_t stream_ = nullptr;
+  float *in_ = nullptr, *sum_ = nullptr, *total_ = nullptr;
 };
