@@ -124,7 +124,8 @@ bool CallerArguments::share(const clang::FunctionDecl& first, const clang::Funct
   bool any = false;
   for (const clang::ParmVarDecl* one : first.parameters())
     for (const clang::ParmVarDecl* same : other.parameters())
-      if (const auto known = first_.find(one); known != first_.end() && plain(one) == plain(same))
+      if (const auto known = first_.find(one);
+          known != first_.end() && plain(one) == plain(same) && !referred(one->getType())->isAggregate())
         any |= first_.try_emplace(same, known->second).second;
   return any;
 }
@@ -195,7 +196,7 @@ std::string CallerArguments::number(llvm::StringRef called, int depth, Meaning o
     if (const auto needed = file_.numbers.compared_with(*parameter);
         needed && (way_.alike || compared_.insert(*needed).second))
       return std::to_string(*needed);
-    if (file_.numbers.counts_objects(*parameter)) meaning = Meaning::HowMany;
+    if (meaning != Meaning::Devices && file_.numbers.counts_objects(*parameter)) meaning = Meaning::HowMany;
     // Methods of one object are to mean the same one, also those that divide nothing.
     const bool of_method = llvm::isa<clang::CXXMethodDecl>(parameter->getDeclContext());
     if (meaning == Meaning::Which && !of_method && file_.numbers.divides(*parameter))

@@ -46,7 +46,8 @@ class CallerArguments {
   /// `again`: the objects that the first call of the function referred to are given once more.
   std::optional<std::string> given(const clang::FunctionDecl& function, bool again = false);
 
-  /// What a call of the first function was given as a type, the other one is given, too. False: there is no such type.
+  /// Objects that a call of the first function was given as a type, the other one is given, too; not plain ones, which say
+  /// no more than what is in them. False: there is no such type.
   bool share(const clang::FunctionDecl& first, const clang::FunctionDecl& other);
 
   /// Numbers are those of what an object is made with (Way::own), or of what its methods get.
@@ -101,8 +102,10 @@ class CallerArguments {
   bool is_pointer_to_object(clang::QualType type);
   const clang::ParmVarDecl* counted_array(const clang::FunctionDecl& function);
 
-  [[nodiscard]] std::string how_many() const { return way_.own == Way::Size::Few ? "3" : "64"; }
-  [[nodiscard]] std::string elements() const { return way_.own == Way::Size::Few ? "8" : "64"; }
+  [[nodiscard]] std::string how_many() const { return way_.own == Way::Size::Few ? "3" : std::to_string(kUsual); }
+  [[nodiscard]] std::string elements() const {
+    return std::to_string(way_.own == Way::Size::Few ? kFewElements : kUsual);
+  }
 
   [[nodiscard]] std::string elements_needed(const std::string& otherwise) const;
 

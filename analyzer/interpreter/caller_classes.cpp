@@ -310,15 +310,6 @@ std::string CallerArguments::callback(const clang::FunctionProtoType& signature)
          "; }";
 }
 
-namespace {
-
-/// Not so many of what is given to threads, or costs much to make.
-bool is_costly(QualType type) {
-  return is_named(type, "Tensor") || is_named(type, "pair") || is_named(type, "function");
-}
-
-}  // namespace
-
 /// Is what is filled the sizes of a tensor, by its name?
 bool CallerArguments::is_shape(QualType of) const {
   const auto* named = llvm::dyn_cast_or_null<clang::NamedDecl>(filled_);
@@ -345,7 +336,7 @@ std::optional<std::string> CallerArguments::sequence(const std::string& spelling
   line(spelling + " " + name + ";");
   if (way_.empty) return name;
   const bool whole = each(
-      elements_needed(is_costly(of) ? "8" : elements()),
+      elements_needed(is_costly(of) ? std::to_string(kFewElements) : elements()),
       [&](const std::string& one) { line(name + ".push_back(static_cast<" + spelled(of) + "&&>(" + one + "));"); }, of,
       called, depth);
   return whole ? std::optional(name) : std::nullopt;

@@ -16,6 +16,11 @@ inline bool is_named(clang::QualType type, llvm::StringRef name) {
   return tag != nullptr && tag->getName() == name;
 }
 
+/// Not so many of what is given to threads, or costs much to make.
+inline bool is_costly(clang::QualType type) {
+  return is_named(type, "Tensor") || is_named(type, "pair") || is_named(type, "function");
+}
+
 /// A loop of the program that counts to a number stays inside. `called`: what the container is called.
 template <typename Use>
 bool CallerArguments::each(const std::string& many, const Use& use, clang::QualType of, llvm::StringRef called,

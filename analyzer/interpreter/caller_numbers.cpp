@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/interpreter/caller_elements.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
@@ -52,7 +53,8 @@ Meaning meaning_of(llvm::StringRef name, Meaning otherwise) {
   static constexpr std::array<llvm::StringRef, 9> kWhere = {"offset", "begin", "first", "start", "pos",
                                                             "from",   "row",   "col",   "origin"};
   static constexpr std::array<llvm::StringRef, 3> kDevice = {"device", "dev", "gpu"};
-  static constexpr std::array<llvm::StringRef, 6> kDevices = {"devices", "gpus", "ngpus", "ngpu", "ndevices", "ndev"};
+  static constexpr std::array<llvm::StringRef, 6> kSeveralDevices = {"devices", "gpus",     "ngpus",
+                                                                     "ngpu",    "ndevices", "ndev"};
   static constexpr std::array<llvm::StringRef, 41> kWhich = {
       "idx",  "index", "slot", "rank",  "layer",    "lane",     "which", "i",     "j",      "k",      "stage",
       "head", "flag",  "id",   "to",    "src",      "dst",      "page",  "block", "peer",   "worker", "victim",
@@ -63,7 +65,7 @@ Meaning meaning_of(llvm::StringRef name, Meaning otherwise) {
   static constexpr std::array<llvm::StringRef, 3> kKey = {"key", "hash", "uuid"};
   static constexpr std::array<llvm::StringRef, 6> kHowMany = {"depth", "slots", "buffers", "streams", "lanes", "slabs"};
   const std::vector<std::string> words = words_of(name);
-  if (has_one_of(words, kDevices)) return Meaning::Devices;
+  if (has_one_of(words, kSeveralDevices)) return Meaning::Devices;
   if (has_one_of(words, kHowMany)) return Meaning::HowMany;
   if (has_one_of(words, kPitch)) return Meaning::Pitch;
   if (has_one_of(words, kHowMuch) || is_of_several(words.back())) return Meaning::HowMuch;
@@ -123,7 +125,7 @@ class UsesOfParameters : public clang::RecursiveASTVisitor<UsesOfParameters> {
          {std::pair(compared->getLHS(), compared->getRHS()), std::pair(compared->getRHS(), compared->getLHS())}) {
       clang::Expr::EvalResult value;
       every_nth(*one, *other);
-      multiple(*one, *other);
+      multiple(*one, *other, compared->getOpcode() == BO_NE);
       const clang::ParmVarDecl* parameter = length_of(*one);
       if (parameter == nullptr || found[parameter].number || !other->EvaluateAsInt(value, context_)) continue;
       constexpr std::uint64_t kLeast = 2;
@@ -161,20 +163,27 @@ class UsesOfParameters : public clang::RecursiveASTVisitor<UsesOfParameters> {
     if (n < 2 || n > kMostNeeded || k < 0 || k >= n) return;
     found[parameter].number = n.getZExtValue() + k.getZExtValue() - (counted->getOpcode() == clang::UO_PreInc ? 1 : 0);
   }
-  /// `weights.size() % 3 == 0`: the least number from the usual one on that does it.
-  void multiple(const clang::Expr& one, const clang::Expr& other) {
+  /// `weights.size() % 3 != 0`: the least number from the usual one on that does not do it. Of `==` it is not known whether
+  /// that is asked for or refused, but that nothing should be left is asked for.
+  void multiple(const clang::Expr& one, const clang::Expr& other, bool refuses) {
     const auto* rest = llvm::dyn_cast<clang::BinaryOperator>(one.IgnoreParenImpCasts());
+    if (rest == nullptr || rest->getOpcode() != clang::BO_Rem) return;
+    const clang::ParmVarDecl* parameter = length_of(*rest->getLHS());
     clang::Expr::EvalResult of, wanted;
-    if (rest == nullptr || rest->getOpcode() != clang::BO_Rem || !rest->getRHS()->EvaluateAsInt(of, context_) ||
+    if (parameter == nullptr || found[parameter].number || !rest->getRHS()->EvaluateAsInt(of, context_) ||
         !other.EvaluateAsInt(wanted, context_))
       return;
-    const clang::ParmVarDecl* parameter = length_of(*rest->getLHS());
-    const llvm::APSInt &n = of.Val.getInt(), &k = wanted.Val.getInt();
-    if (parameter == nullptr || found[parameter].number || n < 2 || n > kMostNeeded || k < 0 || k >= n) return;
-    const std::uint64_t every = n.getZExtValue(), left = k.getZExtValue();
-    const std::uint64_t usual = parameter->getType().getNonReferenceType()->isIntegerType() ? 64 : 8;
-    if (usual % every != left || 64 % every != left)
-      found[parameter].number = left + (usual - left + every - 1) / every * every;
+    const clang::QualType type = parameter->getType().getNonReferenceType();
+    if (type->isIntegerType() && meaning_of(parameter->getName()) != Meaning::HowMuch) return;
+    const std::int64_t every = of.Val.getInt().getExtValue(), left = wanted.Val.getInt().getExtValue();
+    if (every < 2 || every > std::int64_t{kMostNeeded} || left < 0 || left >= every || (left != 0 && !refuses)) return;
+    const auto* list = llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(type->getAsCXXRecordDecl());
+    const bool few = list != nullptr && list->getTemplateArgs().size() > 0 &&
+                     list->getTemplateArgs()[0].getKind() == clang::TemplateArgument::Type &&
+                     is_costly(list->getTemplateArgs()[0].getAsType());
+    const std::int64_t usual = few ? kFewElements : kUsual;
+    if (usual % every != left)
+      found[parameter].number = static_cast<std::uint64_t>(left + (usual - left + every - 1) / every * every);
   }
   void room_for(const clang::Expr& many, clang::QualType container) {
     const clang::ParmVarDecl* parameter = parameter_of(many);

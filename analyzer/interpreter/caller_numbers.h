@@ -16,6 +16,9 @@ class ParmVarDecl;
 
 namespace streamsan::analyzer {
 
+constexpr int kUsual = 64;       ///< of everything that there may be any number of
+constexpr int kFewElements = 8;  ///< of lists whose elements cost much
+
 enum class Meaning : std::uint8_t {
   HowMuch,
   HowMany,  ///< slots, buffers, streams: of them few are enough to come round

@@ -4,6 +4,7 @@
 #include "analyzer/interpreter/caller_text.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "analyzer/interpreter/caller_arguments.h"
@@ -33,6 +34,16 @@ bool is_method(const clang::CXXMethodDecl& method) {
          (!method.isOverloadedOperator() || method.getOverloadedOperator() == clang::OO_Call ||
           method.getOverloadedOperator() == clang::OO_Exclaim) &&
          method.isDefined() && !method.isConsteval() && method.getRefQualifier() != clang::RQ_RValue;
+}
+
+/// Nothing else is called after it.
+bool ends_object(const clang::CXXMethodDecl& method) {
+  static constexpr std::array<llvm::StringRef, 8> kEnds = {"close",    "shutdown", "destroy",   "finalize",
+                                                           "teardown", "dispose",  "terminate", "closeall"};
+  if (method.getIdentifier() == nullptr || method.getNumParams() != 0) return false;
+  std::string name = method.getName().lower();
+  std::erase(name, '_');
+  return std::ranges::find(kEnds, name) != kEnds.end();
 }
 
 std::string qualified(const clang::FunctionDecl& function) {
@@ -97,7 +108,7 @@ class Text {
     WaysToWait::Classes classes = {record.getCanonicalDecl()};
     for (const auto& [lent, name] : arguments_.objects()) classes.insert(lent->getCanonicalDecl());
     if (way_.users == Caller::Users::Others) {
-      if (way_.beside)
+      if (way_.beside != 0)
         construct_beside(record, constructor);
       else
         served_ = arguments_.objects();
@@ -112,7 +123,7 @@ class Text {
       result_.offer = file_.waits->offered(record, std::move(classes), called_, file_.calls);
     if (two) arguments_.line("delete &other;", Caller::Line::Destroy);
     arguments_.line("delete &object;", Caller::Line::Destroy);
-    if (way_.beside) arguments_.line("delete &beside;", Caller::Line::Destroy);
+    if (way_.beside != 0) arguments_.line("delete &beside;", Caller::Line::Destroy);
     return finish();
   }
 
@@ -129,17 +140,22 @@ class Text {
 
   /// An object of another class that the file leaves to others, and that shares what the first object was given.
   void construct_beside(const clang::CXXRecordDecl& record, const clang::CXXConstructorDecl* constructor) {
-    for (const clang::CXXRecordDecl* other : file_.unused)
-      for (const clang::CXXConstructorDecl* own : other->ctors()) {
-        if (constructor == nullptr || other == &record || !served_.empty() || !is_public_constructor(*own) ||
-            !arguments_.share(*constructor, *own) || !construct(*other, own, "beside", true))
-          continue;
-        served_.emplace_back(other, "beside");
-        result_.beside = other->getNameAsString();
-      }
+    if (constructor == nullptr) return;
+    int before = 0;
+    for (const clang::CXXRecordDecl* other : file_.unused) {
+      const clang::CXXConstructorDecl* own = nullptr;
+      for (const clang::CXXConstructorDecl* each : other->ctors())
+        if (own == nullptr && other != &record && is_public_constructor(*each) && arguments_.share(*constructor, *each))
+          own = each;
+      if (own == nullptr || ++before < way_.beside) continue;
+      if (construct(*other, own, "beside", true)) served_.emplace_back(other, "beside");
+      result_.beside = other->getNameAsString();
+      return;
+    }
   }
 
-  /// Each method several times, as a loop would; and then all of them, the last one first. False: none can be called.
+  /// Each method several times, as a loop would; and then all of them, the last one first; at last what ends the object.
+  /// False: none can be called.
   bool one_by_one(const clang::CXXRecordDecl& record) {
     std::vector<const clang::CXXMethodDecl*> callable;
     for (const clang::CXXMethodDecl* method : record.methods())
@@ -156,6 +172,9 @@ class Text {
         call_method(**method, "object");
         arguments_.next_user();
       }
+    serves_ = Caller::Line::Destroy;
+    for (const clang::CXXMethodDecl* method : record.methods())
+      if (ends_object(*method)) call_method(*method, "object", /*at_end=*/true);
     return !callable.empty();
   }
 
@@ -171,8 +190,8 @@ class Text {
     return any;
   }
 
-  bool call_method(const clang::CXXMethodDecl& method, const std::string& object) {
-    if (!is_method(method) || arguments_.is_long()) return false;
+  bool call_method(const clang::CXXMethodDecl& method, const std::string& object, bool at_end = false) {
+    if (!is_method(method) || arguments_.is_long() || ends_object(method) != at_end) return false;
     const auto list = arguments_.given(method);
     if (list) called_.insert(method.getCanonicalDecl());
     if (list) call_of("(void)" + object + "." + method.getNameAsString() + "(" + *list + ");");
@@ -180,7 +199,7 @@ class Text {
   }
 
   void serve(const clang::CXXRecordDecl& service, const std::string& name) {
-    if (!way_.beside) return call_rest(service, name, /*before=*/true);
+    if (way_.beside == 0) return call_rest(service, name, /*before=*/true);
     for (const clang::CXXMethodDecl* method : service.methods()) call_method(*method, name);
   }
 

@@ -32,8 +32,8 @@ struct Way {
   };
   Size own = Size::Same;
   Caller::Users users = Caller::Users::One;
-  bool beside = false;  ///< the others have objects of other classes of the file, which share what the object was given
-  bool empty = false;   ///< lists have no elements
+  int beside = 0;      ///< the others have an object of another class that shares what this one was given: which class
+  bool empty = false;  ///< lists have no elements
   bool declines = false;  ///< a callback that is asked to fill memory says no
 };
 

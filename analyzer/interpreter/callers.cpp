@@ -278,7 +278,7 @@ class Candidates : public clang::RecursiveASTVisitor<Candidates> {
 };
 
 /// Larger, and then Few, are for where the way before does not suit.
-constexpr std::array<Way, 18> kWays = {{
+constexpr std::array<Way, 20> kWays = {{
     {.own = Way::Size::Same},
     {.own = Way::Size::Larger},
     {.own = Way::Size::Few},
@@ -293,8 +293,10 @@ constexpr std::array<Way, 18> kWays = {{
     {.alike = false, .own = Way::Size::Smaller, .users = Caller::Users::Objects},
     {.users = Caller::Users::Others},
     {.alike = false, .users = Caller::Users::Others},
-    {.users = Caller::Users::Others, .beside = true},
-    {.alike = false, .own = Way::Size::Smaller, .users = Caller::Users::Others, .beside = true},
+    {.users = Caller::Users::Others, .beside = 1},
+    {.alike = false, .own = Way::Size::Smaller, .users = Caller::Users::Others, .beside = 1},
+    {.users = Caller::Users::Others, .beside = 2},
+    {.users = Caller::Users::Others, .beside = 3},
     {.declines = true},
     {.empty = true},
 }};

@@ -80,7 +80,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
   };
   const ordering::Call call = now(machine, model.name);
   if (effect.exports_event || effect.imported) empty_waits_.exported();
-  if (changes_graph(effect)) graph_changes_.push_back(call.site);
+  note_changes(effect, arguments.word(0), call.site);
   const ordering::ContextId context = context_of(device_);
   const Word handle = argument(effect.stream);
   const ordering::Form form =
@@ -178,10 +178,9 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       if (!sides_are_right(machine, model, arguments, dst, src)) return Outcome::Done;
       if (!fits(machine, dst, bytes) || !fits(machine, src, bytes)) return Outcome::Done;
       // What the host can see of it.
-      if (machine.memory().contains(dst, bytes) && machine.memory().contains(src, bytes)) {
-        if (!machine.work(bytes)) return Outcome::Stop;
-        Memory::copy(dst, src, bytes);
-      }
+      if (machine.memory().contains(dst, bytes) && machine.memory().contains(src, bytes) &&
+          !machine.move(dst, src, bytes))
+        return Outcome::Stop;
       if (bytes > Memory::kMostSize) return Outcome::Stop;
       keep_pointers(machine, dst, src, bytes);
       stage(machine, call.site, {src, src + bytes}, dst, handle);
@@ -352,8 +351,9 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
       return Outcome::Done;
     }
     case EffectKind::GraphInstantiate: {
-      const Word made = handle_out();
+      const Word made = handle_out(), variable = argument(effect.object);
       graphs_[made] = graphs_[arguments.word(1)];
+      graph_changes_.push_back({call.site, graph_homes_[made] = machine.memory().is_stack(variable) ? 0 : variable});
       return Outcome::Done;
     }
     case EffectKind::GraphLaunch: {

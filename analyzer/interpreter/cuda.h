@@ -124,8 +124,19 @@ class Cuda {
   /// Where the host has waited for the GPU, or asked about it.
   [[nodiscard]] const std::vector<ordering::SiteId>& waits() const { return waits_; }
   [[nodiscard]] bool only_asks(ordering::SiteId site) const { return asks_.contains(site); }
-  /// Where graphs that can be launched have been made, changed or destroyed.
-  [[nodiscard]] const std::vector<ordering::SiteId>& graph_changes() const { return graph_changes_; }
+  /// A graph that can be launched has been made, changed or destroyed. It is named by the address of the variable that it
+  /// was made for; 0: a local one, by which nobody knows it.
+  struct GraphChange {
+    ordering::SiteId site{};
+    Word graph = 0;
+  };
+  [[nodiscard]] const std::vector<GraphChange>& graph_changes() const { return graph_changes_; }
+  /// That a captured operation is launched by, at the site.
+  [[nodiscard]] Word graph_of(ordering::SiteId launched) const {
+    const auto found = launched_by_.find(launched);
+    return found == launched_by_.end() ? 0 : found->second;
+  }
+  [[nodiscard]] const std::vector<ordering::SiteId>& frees() const { return frees_; }
   /// The parameter or field, by its number, as which memory was given; nullopt: it was not given.
   [[nodiscard]] std::optional<Word> given_as(Word address) const;
   [[nodiscard]] bool is_given(ordering::StreamId stream) const { return given_number(stream).has_value(); }
@@ -222,11 +233,8 @@ class Cuda {
   void wait(Word stream, ordering::Call call, Word event);
   void enqueue(Word stream, ordering::Call call, const Action& action);
   void finish() { model_.returned(thread_, true); }
-  static bool changes_graph(const api::Effect& effect) {
-    using enum api::EffectKind;
-    return effect.destroys_graph || effect.kind == GraphInstantiate || effect.kind == GraphUpdate ||
-           effect.kind == GraphNodeUpdate;
-  }
+  /// `first`: its first argument.
+  void note_changes(const api::Effect& effect, Word first, ordering::SiteId site);
   void asked(ordering::SiteId site) {
     waits_.push_back(site);
     asks_.insert(site);
@@ -335,7 +343,10 @@ class Cuda {
   std::map<Word, Word> capture_events_;
   bool made_up_ = false;
   std::map<ordering::SiteId, const llvm::Instruction*> woken_;
-  std::vector<ordering::SiteId> waits_, graph_changes_;
+  std::vector<ordering::SiteId> waits_, frees_;
+  std::vector<GraphChange> graph_changes_;
+  std::map<Word, Word> graph_homes_;              ///< by handle: GraphChange::graph
+  std::map<ordering::SiteId, Word> launched_by_;  ///< of captured operations that are launched
   std::set<ordering::SiteId> asks_;
   std::map<ordering::EventId, std::pair<ordering::StreamId, ordering::SiteId>> records_;  ///< the last of each
   std::vector<EventOrder> orders_;

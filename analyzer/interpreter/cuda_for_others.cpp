@@ -319,6 +319,13 @@ void Cuda::allocated(ordering::Call call, ordering::Range memory, ordering::Memo
   model_.allocate(call, memory, kind, context_of(device_));
 }
 
+void Cuda::note_changes(const api::Effect& effect, Word first, ordering::SiteId site) {
+  using enum api::EffectKind;
+  if (effect.destroys_graph || effect.kind == GraphUpdate || effect.kind == GraphNodeUpdate)
+    graph_changes_.push_back({site, graph_homes_[first]});
+  if (effect.kind == Free || effect.kind == FreeHost || effect.kind == FreeAsync) frees_.push_back(site);
+}
+
 /// What was captured elsewhere, done here.
 void Cuda::launch_captured(Machine& machine, Word graph, ordering::Call call, const std::string& name,
                            ordering::StreamId in) {
@@ -327,6 +334,7 @@ void Cuda::launch_captured(Machine& machine, Word graph, ordering::Call call, co
     const std::string& what = this->name(captured);
     const ordering::Call here = now(machine, what.empty() ? name : what + " of a graph");
     of_graphs_.insert_or_assign(here.site, captured);
+    launched_by_.emplace(here.site, graph_homes_[graph]);
     action(here, in);
     if (const auto overtaken = staged_.launched(captured, call.site, bytes); overtaken && on_overtaken_copy)
       on_overtaken_copy(*overtaken);

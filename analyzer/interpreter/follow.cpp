@@ -82,7 +82,7 @@ Shown follow_caller(const Caller& caller, const llvm::Function& function, Symbol
     Follower follower(symbols, host, options, followed);
     follower.cuda().keep_in_host(of_host);
     follower.torch().make_up(guesses);
-    Judgement judgement(caller, function, follower.cuda(), symbols, options);
+    Judgement judgement(caller, function, host, follower.cuda(), symbols, options);
     if (waits) judgement.somebody_waits();
     follower.counts = [&](const ordering::Hazard& hazard) { return judgement.counts(hazard); };
     follower.way = way_of(caller);
@@ -103,7 +103,7 @@ Shown follow_caller(const Caller& caller, const llvm::Function& function, Symbol
     }
     for (const std::string& name : followed.unknown)
       if (std::ranges::find(result.unknown, name) == result.unknown.end()) result.unknown.push_back(name);
-    result.callers.push_back({caller.text, machine.stopped()});
+    result.callers.push_back({caller.text, machine.stopped(), judgement.thrown()});
     if (options.wants_runs && machine.stopped().empty()) result.runs.push_back(follower.run());
     Shown shown{.conflicts = {},
                 .gave_up = machine.gave_up() || !follower.cuda().threw().empty(),
@@ -111,11 +111,11 @@ Shown follow_caller(const Caller& caller, const llvm::Function& function, Symbol
     for (std::size_t i = 0; i < followed.hazards.size(); ++i)
       if (const Follower::Sides& sides = follower.sides()[i];
           !judgement.threw(sides) && !judgement.offers_order(sides) && !judgement.offers_wait(sides) &&
-          !judgement.offers_graph(sides) && !judgement.waits_after_callback(sides))
+          !judgement.offers_graph(sides))
         shown.conflicts.push_back({std::move(followed.hazards[i]), sides.of_array});
     return shown;
   }
-  result.callers.push_back({caller.text, "no end: which memory is the host's was not found out"});
+  result.callers.push_back({caller.text, "no end: which memory is the host's was not found out", {}});
   return {};
 }
 
@@ -268,7 +268,7 @@ Followed follow_callers(clang::ASTContext& context, const Models& models, clang:
     std::size_t left_out = 0;
     std::vector<Caller> written = callers(symbols, left_out);  // not of what is parsed from here on
     if (left_out != 0)
-      result.callers.push_back({std::to_string(left_out) + " functions and classes", "there are too many of them"});
+      result.callers.push_back({std::to_string(left_out) + " functions and classes", "there are too many of them", {}});
     const bool torch = parse_torch(parser, context);
     std::vector<Caller> made;
     std::set<std::size_t> incomplete;  // groups
@@ -279,7 +279,7 @@ Followed follow_callers(clang::ASTContext& context, const Models& models, clang:
         made.push_back(std::move(caller));
       } else {
         incomplete.insert(caller.group);
-        result.callers.push_back({std::move(caller.text), "it is no C++"});
+        result.callers.push_back({std::move(caller.text), "it is no C++", {}});
       }
     }
     std::erase_if(made, [&](const Caller& caller) { return incomplete.contains(caller.group); });

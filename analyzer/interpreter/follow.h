@@ -37,7 +37,8 @@ struct Followed {
   std::vector<std::string> unknown;  ///< functions called that are not known
   struct MadeUp {
     std::string text;
-    std::string stopped;  ///< as above
+    std::string stopped;           ///< as above
+    std::set<std::size_t> thrown;  ///< lines of the text, counted from 1, whose call has thrown
   };
   std::vector<MadeUp> callers;
   using Line = std::pair<std::string, unsigned>;  ///< file and line

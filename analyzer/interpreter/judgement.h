@@ -18,6 +18,7 @@
 #include "analyzer/interpreter/callers.h"
 #include "analyzer/interpreter/follow.h"
 #include "analyzer/interpreter/follower.h"
+#include "analyzer/interpreter/module.h"
 #include "clang/AST/Decl.h"
 #include "clang/AST/DeclCXX.h"
 #include "llvm/IR/DebugLoc.h"
@@ -29,9 +30,10 @@ namespace streamsan::analyzer::interpreter {
 /// Which conflicts a made-up caller shows to be those of any caller.
 class Judgement {
  public:
-  Judgement(const Caller& caller, const llvm::Function& function, const Cuda& cuda, Symbols& symbols,
-            const FollowOptions& options)
+  Judgement(const Caller& caller, const llvm::Function& function, const HostModule& host, const Cuda& cuda,
+            Symbols& symbols, const FollowOptions& options)
       : caller_(caller),
+        host_(host),
         function_(function),
         cuda_(cuda),
         gives_objects_(gives_objects(symbols)),
@@ -103,8 +105,13 @@ class Judgement {
     if (several) return false;
     // What others do next, they do when it is time: that it comes now is the caller's own doing.
     if (serves_ && caller_.lines[*later] == Caller::Line::Serve) return false;
-    // Whoever's stream comes later: nobody has anything to let it wait for.
+    // Whoever's stream comes later: nobody has anything to let it wait for. What two objects share only because they were
+    // given it may be used by the one after the other; what one of them has made, and the other one gets, is handed over.
     const bool delivered = serves_ && caller_.lines[*earlier] == Caller::Line::Serve;
+    if (delivered && !caller_.beside.empty()) {
+      const auto made = line(hazard.allocation.site);
+      if (!made || caller_.lines[*made] != Caller::Line::Serve) return false;
+    }
     if (delivered && waited_before(hazard, *later)) return false;
     if ((delivered ? delivers_ : closed_ && !is_shown(hazard.earlier)) && is_own(hazard.earlier) &&
         (delivered || is_own(hazard.later)))
@@ -142,29 +149,28 @@ class Judgement {
                  waiting == method(sides.later))
                return false;
              const bool by_memory = waiting->hasStructRetAttr();
-             const llvm::Type* const result = waiting->getReturnType();
-             return (result->isVoidTy() && !by_memory) || result->isIntegerTy() ||
+             return (waiting->getReturnType()->isVoidTy() && !by_memory) || gives_status(*waiting) ||
                     waiting->arg_size() > 1 + static_cast<std::size_t>(by_memory);
            });
   }
 
   /// To be asked at the end: a graph is launched that uses memory which another call has freed, and a third method makes
-  /// the graph anew or destroys it. It is there for callers to call in between.
+  /// the graph anew or destroys it. It is there for callers to call in between, unless it ends the object: it frees memory
+  /// and allocates none.
   [[nodiscard]] bool offers_graph(const Follower::Sides& sides) const {
-    return outgrown_.contains(sides.later) && std::ranges::any_of(cuda_.graph_changes(), [&](ordering::SiteId site) {
-             const auto at = line(site);
-             return at && caller_.lines[*at] == Caller::Line::Call && method(site) != method(sides.later) &&
-                    method(site) != outgrown_.at(sides.later);
-           });
-  }
-
-  /// To be asked at the end: a function that the caller has given reads a tensor before its work is done, and the call that
-  /// gave it the tensor waits for that work afterwards. Such a function may look at no more than its sizes.
-  [[nodiscard]] bool waits_after_callback(const Follower::Sides& sides) const {
-    return is_made_up(cuda_.place(sides.later)) && std::ranges::any_of(cuda_.orders(), [&](const EventOrder& order) {
-             return order.from == sides.from && (!order.to || order.to == sides.to) &&
-                    line(order.waited) == line(sides.later);
-           });
+    const auto known = outgrown_.find({sides.earlier, sides.later});
+    if (known == outgrown_.end()) return false;
+    const Word graph = cuda_.graph_of(sides.later);
+    const auto any_in = [&](const std::vector<ordering::SiteId>& sites, const llvm::Function* of) {
+      return std::ranges::any_of(sites, [&](ordering::SiteId site) { return method(site) == of; });
+    };
+    return std::ranges::any_of(cuda_.graph_changes(), [&](const Cuda::GraphChange& change) {
+      const auto at = line(change.site);
+      const llvm::Function* const by = method(change.site);
+      return at && caller_.lines[*at] == Caller::Line::Call && by != method(sides.later) && by != known->second &&
+             (change.graph == graph || change.graph == 0 || graph == 0) &&
+             (any_in(cuda_.allocations(), by) || !any_in(cuda_.frees(), by));
+    });
   }
 
   /// A call that throws has been asked for what it does not do: what it did shows nothing.
@@ -173,6 +179,14 @@ class Judgement {
       const auto at = line(site);
       return at == line(sides.earlier) || at == line(sides.later);
     });
+  }
+
+  /// Lines of the caller's text, counted from 1, whose call has thrown.
+  [[nodiscard]] std::set<std::size_t> thrown() const {
+    std::set<std::size_t> result;
+    for (const ordering::SiteId site : cuda_.threw())
+      if (const auto at = line(site)) result.insert(*at + 1);
+    return result;
   }
 
  private:
@@ -242,7 +256,7 @@ class Judgement {
     const bool found = captures && std::ranges::any_of(cuda_.allocations(), [&](ordering::SiteId allocated) {
                          return line(allocated) == freed;
                        });
-    if (found) outgrown_.emplace(hazard.later.site, method(hazard.freed));
+    if (found) outgrown_.emplace(std::pair(hazard.earlier.site, hazard.later.site), method(hazard.freed));
     return found;
   }
   /// Two calls of one method, which waits for what it has done itself in an earlier call, and that is over no later than
@@ -299,6 +313,12 @@ class Judgement {
            kind == ordering::StreamKind::PerThread;
   }
 
+  /// It returns whether all went well, and nothing that was computed.
+  [[nodiscard]] bool gives_status(const llvm::Function& function) const {
+    const auto* declared = llvm::dyn_cast_or_null<clang::FunctionDecl>(host_.declaration(function.getName()));
+    return declared != nullptr &&
+           (declared->getReturnType()->isEnumeralType() || declared->getReturnType()->isBooleanType());
+  }
   /// What a method returns may wait: a ticket, a future.
   [[nodiscard]] bool gives_objects(Symbols& symbols) const {
     return caller_.record != nullptr &&
@@ -317,6 +337,7 @@ class Judgement {
   }
 
   const Caller& caller_;
+  const HostModule& host_;
   const llvm::Function& function_;
   const Cuda& cuda_;
   bool gives_objects_;
@@ -331,7 +352,8 @@ class Judgement {
   bool orders_its_calls_ = false;  ///< the class does, and something counts for that
   bool guards_ = false;            ///< so does something for guards()
   std::set<std::pair<ordering::SiteId, ordering::SiteId>> overtaking_;  ///< earlier and later, for overtakes_itself()
-  std::map<ordering::SiteId, const llvm::Function*> outgrown_;  ///< launched, and who freed: for outgrows_graph()
+  /// Earlier and later, and who freed: for outgrows_graph().
+  std::map<std::pair<ordering::SiteId, ordering::SiteId>, const llvm::Function*> outgrown_;
 };
 
 }  // namespace streamsan::analyzer::interpreter

@@ -57,8 +57,7 @@ Outcome Library::reallocate(Machine& machine, const Arguments& arguments, Byte* 
   if (place == nullptr) return Outcome::Stop;
   if (const auto known = blocks_.find(old); known != blocks_.end()) {
     const std::size_t kept = std::min<std::size_t>(known->second, arguments.word(1));
-    if (!machine.work(kept)) return Outcome::Stop;
-    Memory::copy(reinterpret_cast<Word>(place), old, kept);
+    if (!machine.move(reinterpret_cast<Word>(place), old, kept)) return Outcome::Stop;
     if (on_free) on_free(old, known->second);
     blocks_.erase(known);
   }
@@ -84,17 +83,20 @@ Outcome Library::compare(Machine& machine, const Arguments& arguments, Byte* res
   const Word a = arguments.word(0), b = arguments.word(1), size = arguments.word(2);
   int differs = 0;
   if (size != 0) {
-    if (!machine.reads(a, size) || !machine.reads(b, size) || !machine.work(size)) return Outcome::Stop;
+    if (!machine.reads(a, size) || !machine.reads(b, size)) return Outcome::Stop;
+    machine.work(size);
     differs = std::memcmp(reinterpret_cast<const void*>(a), reinterpret_cast<const void*>(b), size);
   }
   give32(result, static_cast<std::uint32_t>(differs));
   return Outcome::Done;
 }
 Outcome Library::find_byte(Machine& machine, const Arguments& arguments, Byte* result) {
-  const Word at = arguments.word(0), size = arguments.word(2);
+  // Who knows that it is there may say that it is anywhere.
+  const Word at = arguments.word(0), size = std::min<Word>(arguments.word(2), Memory::kMostAtOnce);
   Word found = 0;
   if (size != 0) {
-    if (!machine.reads(at, size) || !machine.work(size)) return Outcome::Stop;
+    if (!machine.reads(at, size)) return Outcome::Stop;
+    machine.work(size);
     found = reinterpret_cast<Word>(
         std::memchr(reinterpret_cast<const void*>(at), static_cast<int>(arguments.word32(1)), size));
   }

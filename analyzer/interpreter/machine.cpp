@@ -283,63 +283,6 @@ void Machine::run(const llvm::Function& function) {
   to_the_end();
 }
 
-bool Machine::store(Word address, Word value, std::size_t size) {
-  if (!writes(address, size)) return false;
-  std::memcpy(reinterpret_cast<void*>(address), &value, size);
-  return true;
-}
-
-bool Machine::reads(Word address, std::size_t size, bool meant) {
-  if (!memory_.contains(address, size)) {
-    stop_at(address,
-            Memory::is_device(address) ? "the host reads memory of the device" : "a read outside of all memory");
-    return false;
-  }
-  if (!meant && (memory_.is_pinned(address) || address - watched_ < watched_size_))
-    world_.touch(*this, address, size, false);
-  return true;
-}
-
-bool Machine::writes(Word address, std::size_t size, bool meant) {
-  if (!memory_.contains(address, size)) {
-    stop_at(address,
-            Memory::is_device(address) ? "the host writes memory of the device" : "a write outside of all memory");
-    return false;
-  }
-  if (!meant && (memory_.is_pinned(address) || address - watched_ < watched_size_))
-    world_.touch(*this, address, size, true);
-  return true;
-}
-
-bool Machine::copy(Word to, Word from, Word size, Word most) {
-  if (size == 0) return true;
-  if (!reads(from, size) || !writes(to, size) || !work(std::min(size, most))) return false;
-  Memory::copy(to, from, std::min(size, most));
-  return true;
-}
-
-bool Machine::fill(Word to, int value, Word size) {
-  if (size == 0) return true;
-  if (!writes(to, size) || (value != 0 && !work(size))) return false;
-  Memory::fill(to, value, size);
-  return true;
-}
-
-void Machine::watch(Word address, std::size_t size) {
-  const Word end = std::max(address + size, watched_ + watched_size_);
-  watched_ = watched_size_ == 0 ? address : std::min(watched_, address);
-  watched_size_ = end - watched_;
-}
-
-bool Machine::reads_text(Word address, std::string& text) {
-  for (text.clear(); memory_.contains(address, 1); ++address) {
-    const char c = *reinterpret_cast<const char*>(address);
-    if (c == 0) return true;
-    text += c;
-  }
-  return false;
-}
-
 // ---- exceptions ---------------------------------------------------------------------------------------------------------
 
 int Machine::selector(Word type) {

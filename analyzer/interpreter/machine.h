@@ -124,14 +124,8 @@ class Machine {
   Word of_thread(Word variable);
   /// Bytes from there to the end of the local variable that the address lies in; 0: it lies in none.
   [[nodiscard]] std::size_t rest_of_variable(Word address) const;
-  /// What one step did to so many bytes: in the time of a step, memory moves about so fast.
-  /// Takes steps for work on so many bytes at once. False: they are too many, and the program is stopped.
-  bool work(Word bytes) {
-    steps_ += bytes / 1024;
-    if (bytes <= Memory::kMostAtOnce) return true;
-    stop("work on too many bytes at once");
-    return false;
-  }
+  /// Takes the steps that work on so many bytes is worth: they last about as long.
+  void work(Word bytes) { steps_ += bytes / 1024; }
   /// What the function returned, if that is an int.
   [[nodiscard]] int result() const { return result_; }
   /// Why it ended before its end; empty: it did not.
@@ -172,6 +166,8 @@ class Machine {
   /// `most`: no more of the bytes matter. False: the program is stopped.
   bool copy(Word to, Word from, Word size, Word most = ~Word{0});
   bool fill(Word to, int value, Word size);
+  /// A copy that the world knows of by other means. Both ranges are the program's.
+  bool move(Word to, Word from, Word size);
   [[nodiscard]] bool reads_text(Word address, std::string& text);
 
   /// Begins to unwind, from the present call.

@@ -4,6 +4,7 @@
 #include "analyzer/interpreter/memory.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -11,7 +12,8 @@
 namespace streamsan::analyzer::interpreter {
 namespace {
 
-constexpr std::size_t kPage = 4096;
+/// Zeros are looked for by so many bytes.
+constexpr std::size_t kPart = 4096;
 /// From this size on, it pays to ask which pages have anything in them.
 constexpr std::size_t kLarge = std::size_t{1} << 20U;
 
@@ -41,26 +43,32 @@ Memory::~Memory() {
 
 void Memory::fill(Word to, int value, std::size_t size) {
   if (value != 0 || size < kLarge) {
-    std::memset(pointer(to), value, size);
+    std::memset(pointer(to), value, std::min(size, kMostAtOnce));
     return;
   }
-  const Word end = to + size, first = (to + kPage - 1) & ~Word{kPage - 1}, last = end & ~Word{kPage - 1};
+  static const Word page = static_cast<Word>(::sysconf(_SC_PAGESIZE));
+  const Word end = to + size, first = (to + page - 1) / page * page, last = end / page * page;
   std::memset(pointer(to), 0, first - to);
   std::memset(pointer(last), 0, end - last);
   // The system gives zeros for pages that it has been given back.
   if (::madvise(pointer(first), last - first, MADV_DONTNEED) != 0) std::memset(pointer(first), 0, last - first);
 }
 
-void Memory::copy(Word to, Word from, std::size_t size) {
+bool Memory::copy(Word to, Word from, std::size_t size) {
   const bool overlap = to < from + size && from < to + size;
   if (size < kLarge || overlap) {
+    if (size > kMostAtOnce) return false;
     std::memmove(pointer(to), pointer(from), size);
-    return;
+    return true;
   }
   fill(to, 0, size);
-  for (std::size_t done = 0; done < size; done += kPage)
-    if (const std::size_t part = std::min(kPage, size - done); !is_zero(pointer(from + done), part))
+  std::size_t copied = 0;
+  for (std::size_t done = 0; done < size && copied <= kMostAtOnce; done += kPart)
+    if (const std::size_t part = std::min(kPart, size - done); !is_zero(pointer(from + done), part)) {
       std::memcpy(pointer(to + done), pointer(from + done), part);
+      copied += part;
+    }
+  return copied <= kMostAtOnce;
 }
 
 Byte* Memory::heap(std::size_t size, std::size_t alignment) {
@@ -74,6 +82,7 @@ Byte* Memory::heap(std::size_t size, std::size_t alignment) {
 }
 
 Byte* Memory::pinned(std::size_t size) {
+  constexpr std::size_t kPage = 4096;
   if (size > kMostSize) return nullptr;
   const std::size_t whole = (size + kPage) / kPage * kPage;
   if (whole > static_cast<std::size_t>(pinned_ + kPinned - next_pinned_)) return nullptr;

@@ -24,8 +24,8 @@ class Memory {
   static constexpr std::size_t kPinned = std::size_t{16} << 30U;
   /// A size above this is a mistake of the program's, or one of ours.
   static constexpr std::size_t kMostSize = std::size_t{1} << 38U;
-  /// A program that fills, copies or compares more in one call is not followed further: it would cost as much memory here.
-  /// Zeros cost none.
+  /// Of what a program fills in one call with another value than 0, so much is: it costs as much memory here. The rest keeps
+  /// what it was. A program that copies more in one call, zeros apart, is not followed further.
   static constexpr std::size_t kMostAtOnce = std::size_t{256} << 20U;
   /// Far from where a system places programs, libraries and mappings, the sanitizers' shadows among them: no address of
   /// the host may look like one of the device.
@@ -45,13 +45,17 @@ class Memory {
     const Word offset = address - reinterpret_cast<Word>(begin_);
     return offset < size_ && size <= size_ - offset;
   }
+  [[nodiscard]] bool is_stack(Word address) const {
+    return address - reinterpret_cast<Word>(begin_) < kStack * kMostThreads;
+  }
   [[nodiscard]] bool is_pinned(Word address) const { return address - reinterpret_cast<Word>(pinned_) < kPinned; }
   static bool is_device(Word address) { return address - kDevice < kDeviceSize; }
 
   // These two take ranges that `contains`.
   static void fill(Word to, int value, std::size_t size);
-  /// Pages that are zero stay untouched, so that a copy costs no more memory than what it is made of.
-  static void copy(Word to, Word from, std::size_t size);
+  /// Pages that are zero stay untouched, so that a copy costs no more memory than what it is made of. False: it was too
+  /// much, and not all of it is done.
+  static bool copy(Word to, Word from, std::size_t size);
 
   Byte* stack(std::size_t thread) { return begin_ + thread * kStack; }
   /// nullptr: there is no more.

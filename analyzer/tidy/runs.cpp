@@ -109,8 +109,10 @@ std::string text_of(const Followed& followed) {
   std::string text = (followed.callers.empty() ? "main() was followed for " : "callers were followed for ") +
                      std::to_string(followed.steps) + " steps, " +
                      (followed.stopped.empty() ? "to its end" : "until " + followed.stopped) + "\n";
-  for (const Followed::MadeUp& caller : followed.callers)
+  for (const Followed::MadeUp& caller : followed.callers) {
     text += caller.text + "  " + (caller.stopped.empty() ? "to its end" : "until " + caller.stopped) + "\n";
+    for (const std::size_t line : caller.thrown) text += "  line " + std::to_string(line) + " has thrown\n";
+  }
   for (const std::string& name : followed.unknown) text += "  not known: " + name + "\n";
   return text;
 }

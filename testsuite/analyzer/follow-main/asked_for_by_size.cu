@@ -114,3 +114,38 @@ void upload_all(const std::vector<std::string>& texts, int devices) {
     cudaStreamSynchronize(streams[device]);
   }
 }
+
+/// A number that says which one stays what it is, whatever its rest says; and what is refused is not given.
+class Layers {
+ public:
+  Layers() : rows_(3) {
+    for (cudaStream_t& each : streams_) cudaStreamCreateWithFlags(&each, cudaStreamNonBlocking);
+    for (float*& each : rows_) cudaMalloc(&each, 4096);
+    cudaMallocHost(&staged_, 4096);
+  }
+  ~Layers() { cudaDeviceSynchronize(); }
+  void run(int layer, const std::vector<int>& pairs) {
+    if (layer % 3 == 2) ++groups_;
+    if (pairs.size() % 2 == 1) throw std::invalid_argument("pairs");
+    cudaDeviceSynchronize();
+    cudaMemcpyAsync(rows_.at(layer), staged_, 4096, cudaMemcpyHostToDevice, next());
+#ifdef FIXED
+    cudaDeviceSynchronize();
+#endif
+    scale<<<1, 64, 0, next()>>>(rows_.at(layer), rows_.at(layer));
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: kernel 'scale' on stream 'this->streams_[1]' may read 'this->rows_[layer]' while cudaMemcpyAsync (host to device) on stream 'this->streams_[0]' still writes it [streamsan-cross-stream-race]
+// CHECK-NOTES: :[[@LINE-6]]:5: note: 'this->rows_[layer]' is written here, on stream 'this->streams_[0]'
+// CHECK-NOTES: :[[@LINE-16]]:41: note: stream 'this->streams_[0]' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-17]]:41: note: stream 'this->streams_[1]' is created here (non-blocking)
+// CHECK-NOTES: :[[@LINE-17]]:32: note: 'this->rows_[layer]' is allocated here
+// CHECK-NOTES: :[[@LINE-6]]:5: note: nothing orders stream 'this->streams_[1]' after stream 'this->streams_[0]': record an event in stream 'this->streams_[0]' after the write and let stream 'this->streams_[1]' wait for it with cudaStreamWaitEvent before kernel 'scale'
+// CHECK-NOTES: :[[@LINE-15]]:8: note: in 'Layers::run' of a new object
+  }
+
+ private:
+  cudaStream_t next() { return streams_[turn_++ % 2]; }
+  std::vector<float*> rows_;
+  float* staged_ = nullptr;
+  cudaStream_t streams_[2];
+  int groups_ = 0, turn_ = 0;
+};

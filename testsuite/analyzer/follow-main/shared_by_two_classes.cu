@@ -96,7 +96,7 @@ class Adder {
   float* sum_ = nullptr;
 };
 
-/// The same, but callers can wait for what the one has done before they let the other go on.
+/// What both are given, and neither hands to the other, may be used by the one when the other is gone.
 class Slot {
  public:
   Slot() { cudaMalloc(&values_, 256 * sizeof(float)); }
@@ -104,14 +104,13 @@ class Slot {
 
  private:
   float* values_ = nullptr;
-  std::mutex mutex_;
 };
 
 class Writer {
  public:
   explicit Writer(Slot& slot) : slot_(slot) { cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking); }
+  ~Writer() { cudaStreamSynchronize(stream_); }
   void write(const char* packed) { expand<<<1, 256, 0, stream_>>>(packed, slot_.values()); }
-  void finish() { cudaStreamSynchronize(stream_); }
 
  private:
   Slot& slot_;
@@ -128,5 +127,30 @@ class Reader {
 
  private:
   Slot& slot_;
+  cudaStream_t stream_ = nullptr;
+};
+
+/// So may memory that a plain struct names.
+struct View {
+  float* values;
+};
+
+class Expander {
+ public:
+  explicit Expander(const View& view) : view_(view) { cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking); }
+  void run(const char* packed) { expand<<<1, 256, 0, stream_>>>(packed, view_.values); }
+
+ private:
+  const View& view_;
+  cudaStream_t stream_ = nullptr;
+};
+
+class Summer {
+ public:
+  explicit Summer(const View& view) : view_(view) { cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking); }
+  void run(float* sum) { add<<<1, 256, 0, stream_>>>(view_.values, sum); }
+
+ private:
+  const View& view_;
   cudaStream_t stream_ = nullptr;
 };

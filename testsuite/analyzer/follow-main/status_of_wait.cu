@@ -4,7 +4,7 @@
 // RUN: %check cross-stream-race %s -- -DFIXED -DTELLS
 //
 // A method that waits and says whether that went well is there for callers, between two calls of another one. A method that
-// only asks is not, and neither is one that gives what has been computed.
+// only asks is not, and neither is one that returns what has been computed.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -44,6 +44,11 @@ class Recorder {
   }
 #ifndef FIXED
   bool idle() const { return cudaStreamQuery(score_) == cudaSuccess; }
+  int loudest() {
+    cudaMemcpyAsync(staged_, samples_, sizeof(short), cudaMemcpyDeviceToHost, score_);
+    cudaStreamSynchronize(score_);
+    return staged_[0];
+  }
 #elif defined(TELLS)
   bool finish() { return cudaStreamSynchronize(score_) == cudaSuccess; }
 #else

@@ -99,16 +99,6 @@ class Loader {
     cudaStreamSynchronize(side_.stream());
     return result;
   }
-  /// The function looks at no more than its sizes, or this would wait before.
-  at::Tensor like(const Model& make_like) {
-    const std::optional<at::Tensor> one = load();
-    if (!one) return {};
-    at::Tensor result = make_like(*one);
-    loaded_.block(at::cuda::getCurrentCUDAStream());
-    result.add_(*one);
-    one->record_stream(at::cuda::getCurrentCUDAStream());
-    return result;
-  }
 
  private:
   Source source_;
