@@ -64,6 +64,27 @@ bool RaceQuestions::waits_later(const Pending& mine, const Pending& earlier) con
   return false;
 }
 
+OpIndex RaceQuestions::waited_since(const Pending& mine, const Pending& earlier) const {
+  for (const OpIndex op : sets_[earlier.since]) {
+    const auto edge = look_.order->edges().find(op);
+    if (values_.op(op).kind == ir::OpKind::Wait && edge != look_.order->edges().end() &&
+        values_.must_equal(edge->second.stream, mine.stream) &&
+        (edge->second.recorded_on == kUnknown ? records(edge->second.event, earlier.stream)
+                                              : values_.must_equal(edge->second.recorded_on, earlier.stream)))
+      return op;
+  }
+  return kNoOp;
+}
+
+bool RaceQuestions::records(ValueId event, ValueId stream) const {
+  const auto does = [&](const ir::Op& op) {
+    return op.kind == ir::OpKind::Record && values_.must_equal(look_.store->evaluate(values_, op.event), event) &&
+           values_.must_equal(look_.store->stream(values_, op.stream), stream);
+  };
+  return std::ranges::any_of(values_.function().blocks,
+                             [&](const ir::Block& block) { return std::ranges::any_of(block.ops, does); });
+}
+
 bool RaceQuestions::one_kernel_on_parts(const Pending& mine, const Pending& earlier) const {
   const ir::Op &now = *look_.op, &before = values_.op(earlier.op);
   if (now.work != ir::Work::Kernel || before.work != ir::Work::Kernel || now.name != before.name) return false;
@@ -143,6 +164,14 @@ void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pe
   hazard.buffer = witness_.memory(mine.memory, access.memory, look_.index);
   tell_devices(hazard, earlier.stream, mine.stream);
   explain(look_, hazard, earlier, mine.stream);
+  if (hazard.level < Level::Maybe && joined == nullptr && are_by_lists(values_, earlier, mine)) {
+    const OpIndex wait = waited_since(mine, earlier);
+    hazard.level = wait != kNoOp ? std::max(hazard.level, Level::Likely) : Level::Maybe;
+    if (wait != kNoOp)
+      hazard.evidence.push_back(
+          {"here the one stream waits for the other: their lists of indices are taken to have elements in common",
+           witness_.where(wait)});
+  }
   if (hazard.level == Level::Likely && presumed)
     look_.tell_presumption(hazard, mine.mode == ir::Mode::Unknown ? mine.op : earlier.op);
   if (hazard.level == Level::Likely && joined != nullptr)

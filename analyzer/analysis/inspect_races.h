@@ -34,6 +34,11 @@ class RaceQuestions : Questions {
   /// Another kernel that writes a part of the same buffer and for which the reader's stream waits; nullptr: there is none.
   /// A kernel that reads wherever data tells it to needs the parts of all, unless its stream waits for the rest later.
   [[nodiscard]] const Pending* joined_part(const Pending& mine, const Pending& earlier) const;
+  /// Where, since the earlier access, the one stream has waited for an event of the other, which does not cover it; kNoOp:
+  /// nowhere.
+  [[nodiscard]] OpIndex waited_since(const Pending& mine, const Pending& earlier) const;
+  /// Somewhere in the function the event is recorded in the stream.
+  [[nodiscard]] bool records(ValueId event, ValueId stream) const;
   [[nodiscard]] bool waits_later(const Pending& mine, const Pending& earlier) const;
   /// Both are kernels that only write where what they read elsewhere tells them to: two halves of one result, say.
   [[nodiscard]] bool shared_out(const Pending& mine, const Pending& earlier) const;

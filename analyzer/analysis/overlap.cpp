@@ -130,9 +130,6 @@ Sure meets(const Values& values, const ir::Part& part, const Pending& whole) {
 Sure parts_meet(const Values& values, const Pending& a, const Pending& b) {
   using Kind = ir::Part::Kind;
   const ir::Part &mine = part_of(values, a), &other = part_of(values, b);
-  // Lists of indices may have nothing in common, with each other or with a part.
-  if ((is_scattered(values, a) && other.kind != Kind::Whole) || (is_scattered(values, b) && mine.kind != Kind::Whole))
-    return Sure::Maybe;
   if (from_front(mine) && from_front(other)) return Sure::Yes;
   if (from_front(mine)) return meets(values, other, a);
   if (from_front(other)) return meets(values, mine, b);
@@ -170,6 +167,12 @@ Sure overlap(const Values& values, const Pending& a, const Pending& b) {
   const Sure found = forth != Sure::Maybe || (number && *number > 0) ? forth : reaches(length(values, b), *back);
   // What a kernel leaves out in front may be all that the other one has.
   return found == Sure::Yes && (leaves_front(values, a) || leaves_front(values, b)) ? Sure::Maybe : found;
+}
+
+bool are_by_lists(const Values& values, const Pending& a, const Pending& b) {
+  using Kind = ir::Part::Kind;
+  return (is_scattered(values, a) && part_of(values, b).kind != Kind::Whole) ||
+         (is_scattered(values, b) && part_of(values, a).kind != Kind::Whole);
 }
 
 bool is_somewhere(const Values& values, const Pending& access) {
