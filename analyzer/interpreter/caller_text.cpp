@@ -38,8 +38,8 @@ bool is_method(const clang::CXXMethodDecl& method) {
 
 /// Nothing else is called after it.
 bool ends_object(const clang::CXXMethodDecl& method) {
-  static constexpr std::array<llvm::StringRef, 8> kEnds = {"close",    "shutdown", "destroy",   "finalize",
-                                                           "teardown", "dispose",  "terminate", "closeall"};
+  static constexpr std::array<llvm::StringRef, 7> kEnds = {"close",   "closeall", "shutdown", "destroy",
+                                                           "dispose", "teardown", "terminate"};
   if (method.getIdentifier() == nullptr || method.getNumParams() != 0) return false;
   std::string name = method.getName().lower();
   std::erase(name, '_');
