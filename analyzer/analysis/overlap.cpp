@@ -69,13 +69,6 @@ bool from_front(const ir::Part& part) {
   return part.kind == Kind::Whole || (part.kind == Kind::Unknown && !part.bytes);
 }
 
-/// A kernel's access at indices that it reads from memory.
-bool is_scattered(const Values& values, const Pending& access) {
-  const ir::Op& op = values.op(access.op);
-  return op.work == ir::Work::Kernel && access.access < op.accesses.size() && op.accesses[access.access].by_data &&
-         op.accesses[access.access].part.kind == ir::Part::Kind::Unknown;
-}
-
 bool leaves_front(const Values& values, const Pending& access) {
   const ir::Part& part = part_of(values, access);
   return !from_front(part) && !(part.kind == ir::Part::Kind::Single && part.bytes == 0);
@@ -167,6 +160,12 @@ Sure overlap(const Values& values, const Pending& a, const Pending& b) {
   const Sure found = forth != Sure::Maybe || (number && *number > 0) ? forth : reaches(length(values, b), *back);
   // What a kernel leaves out in front may be all that the other one has.
   return found == Sure::Yes && (leaves_front(values, a) || leaves_front(values, b)) ? Sure::Maybe : found;
+}
+
+/// At indices that it reads from memory.
+bool is_scattered(const Values& values, const Pending& access) {
+  const std::vector<ir::Access>& accesses = values.op(access.op).accesses;
+  return is_somewhere(values, access) && access.access < accesses.size() && accesses[access.access].by_data;
 }
 
 bool are_by_lists(const Values& values, const Pending& a, const Pending& b) {

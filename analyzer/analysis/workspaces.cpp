@@ -50,8 +50,7 @@ struct At {
 /// One method with its callees put in, and what it does with members.
 class Method {
  public:
-  Method(ir::Function closed, bool hidden)
-      : function_(std::move(closed)), hidden_(hidden), only_(function_.places.size()) {
+  explicit Method(ir::Function closed) : function_(std::move(closed)), only_(function_.places.size()) {
     std::vector<bool> stored(function_.places.size());
     for (const ir::Block& block : function_.blocks)
       for (const Op& op : block.ops) {
@@ -63,7 +62,6 @@ class Method {
   }
 
   [[nodiscard]] const ir::Function& function() const { return function_; }
-  [[nodiscard]] bool hidden() const { return hidden_; }
   /// By the path of the memory: the first op of a capture that uses it.
   [[nodiscard]] const std::map<std::string, At>& captured() const { return captured_; }
   [[nodiscard]] const std::map<std::string, At>& launched() const { return launched_; }
@@ -198,7 +196,6 @@ class Method {
   }
 
   ir::Function function_;
-  bool hidden_;                  ///< ir::Function::hidden
   std::vector<const Op*> only_;  ///< by place: the only op that stores into it
   std::map<std::string, At> captured_, launched_, freed_;
   std::set<std::string> stored_, graphs_, noted_;
@@ -259,18 +256,19 @@ std::vector<Hazard> launches_on_replaced_memory(const ir::Program& program, cons
   for (const std::string& usr : functions) {
     const auto found = program.functions.find(usr);
     if (found != program.functions.end() && !inside.contains(usr) && looked_at(usr, found->second))
-      methods.emplace_back(inliner.close(usr), found->second.hidden);
+      methods.emplace_back(inliner.close(usr));
   }
   for (const std::string& usr : inside)
     if (const auto found = program.functions.find(usr);
         found != program.functions.end() && !found->second.hidden && looked_at(usr, found->second))
-      called.emplace_back(inliner.close(usr), false);
+      called.emplace_back(inliner.close(usr));
   const auto others_change = [&](const std::string& graph, const std::string& memory, const Method& changer,
                                  const Method& launcher) {
     const auto changes = [&](const Method& other) {
       const auto freed = other.freed().find(memory);
       const bool ends = freed != other.freed().end() && !other.replaces(memory, freed->second);
-      return &other != &changer && &other != &launcher && !other.hidden() && other.stored().contains(graph) && !ends;
+      return &other != &changer && &other != &launcher && !other.function().hidden && other.stored().contains(graph) &&
+             !ends;
     };
     return std::ranges::any_of(methods, changes) || std::ranges::any_of(called, changes);
   };

@@ -107,7 +107,7 @@ class CallerArguments {
     return std::to_string(way_.own == Way::Size::Few ? kFewElements : kUsual);
   }
 
-  [[nodiscard]] std::string elements_needed(const std::string& otherwise) const;
+  [[nodiscard]] std::string elements_needed(clang::QualType of) const;
 
   Symbols& symbols_;
   clang::ASTContext& context_;

@@ -316,17 +316,18 @@ bool CallerArguments::is_shape(QualType of) const {
   return named != nullptr && of->isSpecificBuiltinType(clang::BuiltinType::Long) && says_shape(named->getName());
 }
 
-/// As many as the function asks for.
-std::string CallerArguments::elements_needed(const std::string& otherwise) const {
+/// As many as the function asks for; else as many of that type as are usual.
+std::string CallerArguments::elements_needed(QualType of) const {
   const auto* parameter = llvm::dyn_cast_or_null<clang::ParmVarDecl>(filled_);
   const auto needed = parameter == nullptr ? std::nullopt : file_.numbers.compared_with(*parameter);
-  return needed ? std::to_string(*needed) : otherwise;
+  if (needed) return std::to_string(*needed);
+  return is_costly(of) ? std::to_string(kFewElements) : elements();
 }
 
 std::optional<std::string> CallerArguments::sequence(const std::string& spelling, const std::string& name, QualType of,
                                                      llvm::StringRef called, int depth) {
   if (!way_.empty && (of->isBooleanType() || of->isRealFloatingType())) {
-    line(spelling + " " + name + "(" + elements_needed(elements()) + ");");
+    line(spelling + " " + name + "(" + elements_needed(of) + ");");
     return name;
   }
   if (torch_ && is_shape(of)) {  // of a tensor without dimensions there is little to say
@@ -336,7 +337,7 @@ std::optional<std::string> CallerArguments::sequence(const std::string& spelling
   line(spelling + " " + name + ";");
   if (way_.empty) return name;
   const bool whole = each(
-      elements_needed(is_costly(of) ? std::to_string(kFewElements) : elements()),
+      elements_needed(of),
       [&](const std::string& one) { line(name + ".push_back(static_cast<" + spelled(of) + "&&>(" + one + "));"); }, of,
       called, depth);
   return whole ? std::optional(name) : std::nullopt;

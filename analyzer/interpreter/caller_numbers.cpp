@@ -124,8 +124,10 @@ class UsesOfParameters : public clang::RecursiveASTVisitor<UsesOfParameters> {
     for (const auto& [one, other] :
          {std::pair(compared->getLHS(), compared->getRHS()), std::pair(compared->getRHS(), compared->getLHS())}) {
       clang::Expr::EvalResult value;
-      every_nth(*one, *other);
-      multiple(*one, *other, compared->getOpcode() == BO_NE);
+      if (const auto left = rest(*one, *other)) {
+        every_nth(*left);
+        multiple(*left, compared->getOpcode() == BO_NE);
+      }
       const clang::ParmVarDecl* parameter = length_of(*one);
       if (parameter == nullptr || found[parameter].number || !other->EvaluateAsInt(value, context_)) continue;
       constexpr std::uint64_t kLeast = 2;
@@ -148,42 +150,45 @@ class UsesOfParameters : public clang::RecursiveASTVisitor<UsesOfParameters> {
                       call->getNumArgs() == 0;
     return size ? parameter_of(*call->getImplicitObjectArgument()) : nullptr;
   }
+  /// `dividend % every` compared with `left`, which can be what is left of it.
+  struct Rest {
+    const clang::Expr& dividend;
+    std::int64_t every, left;
+  };
+  [[nodiscard]] std::optional<Rest> rest(const clang::Expr& one, const clang::Expr& other) const {
+    const auto* division = llvm::dyn_cast<clang::BinaryOperator>(one.IgnoreParenImpCasts());
+    clang::Expr::EvalResult by, wanted;
+    if (division == nullptr || division->getOpcode() != clang::BO_Rem ||
+        !division->getRHS()->EvaluateAsInt(by, context_) || !other.EvaluateAsInt(wanted, context_))
+      return std::nullopt;
+    const std::int64_t every = by.Val.getInt().getExtValue(), left = wanted.Val.getInt().getExtValue();
+    if (every < 2 || every > std::int64_t{kMostNeeded} || left < 0 || left >= every) return std::nullopt;
+    return Rest{*division->getLHS(), every, left};
+  }
   /// `++calls % 64 == 0`, of a counter that the caller keeps: what is done each 64th time is done.
-  void every_nth(const clang::Expr& one, const clang::Expr& other) {
-    const auto* rest = llvm::dyn_cast<clang::BinaryOperator>(one.IgnoreParenImpCasts());
-    clang::Expr::EvalResult often, wanted;
-    if (rest == nullptr || rest->getOpcode() != clang::BO_Rem || !rest->getRHS()->EvaluateAsInt(often, context_) ||
-        !other.EvaluateAsInt(wanted, context_))
-      return;
-    const auto* counted = llvm::dyn_cast<clang::UnaryOperator>(rest->getLHS()->IgnoreParenImpCasts());
+  void every_nth(const Rest& rest) {
+    const auto* counted = llvm::dyn_cast<clang::UnaryOperator>(rest.dividend.IgnoreParenImpCasts());
     if (counted == nullptr || !counted->isIncrementOp()) return;
     const clang::ParmVarDecl* parameter = parameter_of(*counted->getSubExpr());
     if (parameter == nullptr || !parameter->getType()->isReferenceType() || found[parameter].number) return;
-    const llvm::APSInt &n = often.Val.getInt(), &k = wanted.Val.getInt();
-    if (n < 2 || n > kMostNeeded || k < 0 || k >= n) return;
-    found[parameter].number = n.getZExtValue() + k.getZExtValue() - (counted->getOpcode() == clang::UO_PreInc ? 1 : 0);
+    const bool before = counted->getOpcode() == clang::UO_PreInc;
+    found[parameter].number = static_cast<std::uint64_t>(rest.every + rest.left - (before ? 1 : 0));
   }
   /// `weights.size() % 3 != 0`: the least number from the usual one on that does not do it. Of `==` it is not known whether
   /// that is asked for or refused, but that nothing should be left is asked for.
-  void multiple(const clang::Expr& one, const clang::Expr& other, bool refuses) {
-    const auto* rest = llvm::dyn_cast<clang::BinaryOperator>(one.IgnoreParenImpCasts());
-    if (rest == nullptr || rest->getOpcode() != clang::BO_Rem) return;
-    const clang::ParmVarDecl* parameter = length_of(*rest->getLHS());
-    clang::Expr::EvalResult of, wanted;
-    if (parameter == nullptr || found[parameter].number || !rest->getRHS()->EvaluateAsInt(of, context_) ||
-        !other.EvaluateAsInt(wanted, context_))
-      return;
+  void multiple(const Rest& rest, bool refuses) {
+    const clang::ParmVarDecl* parameter = length_of(rest.dividend);
+    if (parameter == nullptr || found[parameter].number || (rest.left != 0 && !refuses)) return;
     const clang::QualType type = parameter->getType().getNonReferenceType();
     if (type->isIntegerType() && meaning_of(parameter->getName()) != Meaning::HowMuch) return;
-    const std::int64_t every = of.Val.getInt().getExtValue(), left = wanted.Val.getInt().getExtValue();
-    if (every < 2 || every > std::int64_t{kMostNeeded} || left < 0 || left >= every || (left != 0 && !refuses)) return;
     const auto* list = llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(type->getAsCXXRecordDecl());
     const bool few = list != nullptr && list->getTemplateArgs().size() > 0 &&
                      list->getTemplateArgs()[0].getKind() == clang::TemplateArgument::Type &&
                      is_costly(list->getTemplateArgs()[0].getAsType());
     const std::int64_t usual = few ? kFewElements : kUsual;
-    if (usual % every != left)
-      found[parameter].number = static_cast<std::uint64_t>(left + (usual - left + every - 1) / every * every);
+    if (usual % rest.every != rest.left)
+      found[parameter].number =
+          static_cast<std::uint64_t>(rest.left + (usual - rest.left + rest.every - 1) / rest.every * rest.every);
   }
   void room_for(const clang::Expr& many, clang::QualType container) {
     const clang::ParmVarDecl* parameter = parameter_of(many);

@@ -282,8 +282,8 @@ struct Function {
   std::vector<Block> blocks;
   std::vector<PlaceId> parameters;
   bool per_thread_default_stream = false;
-  bool hidden =
-      false;  ///< not for callers to call when they like: a constructor, a destructor, an assignment, a method that is not public
+  /// Not for callers to call when they like: a constructor, a destructor, an assignment, a method that is not public.
+  bool hidden = false;
   std::string incomplete;  ///< why it could not be lowered whole; empty: it was
   SiteId site = kNoSite;   ///< its declaration
 

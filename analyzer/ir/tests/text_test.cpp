@@ -29,6 +29,13 @@ std::string error_of(const std::string& text) {
 /// The text is what print() writes for what it says.
 void expect_exact(const std::string& text) { EXPECT_EQ(print(parsed(text)), text); }
 
+TEST(IrText, SaysWhichFunctionsAreHidden) {
+  const std::string head = "function \"Holder::drop\" usr \"c:@S@Holder@F@drop#\"", body = "  sync_device\n";
+  EXPECT_TRUE(parsed(head + " hidden\n" + body).hidden);
+  EXPECT_FALSE(parsed(head + "\n" + body).hidden);
+  EXPECT_NE(print(parsed(head + " hidden\n" + body)).find(" hidden"), std::string::npos);
+}
+
 TEST(IrText, ReadsWhatItWrites) {
   expect_exact(R"ir(function "step(float*, cudaStream_t&)" usr "c:@F@step" per_thread_default_stream  ; a.cu:1:6
   parameter p pointer
