@@ -24,6 +24,9 @@ namespace {
 /// There are two. What comes round after an even number of them is not always on the same one.
 constexpr const char* kDevice = " % 3 % 2";
 
+/// What a value-initialised object has in it anyway.
+bool is_zero(llvm::StringRef value) { return value.ends_with(")0") || value.ends_with(")false"); }
+
 /// What a std::shared_ptr is to; null: it is none.
 QualType shared_by(QualType type) {
   const auto* pointer =
@@ -105,14 +108,16 @@ std::optional<std::string> CallerArguments::list_of(const clang::FunctionDecl& f
     const auto known = again_ && depth == 0 ? first_.find(parameter) : first_.end();
     const auto name = known != first_.end()     ? std::optional(known->second)
                       : type->isReferenceType() ? shared(of, parameter->getName(), depth)
-                                                : variable(of, parameter->getName(), depth);
+                      : of->isPointerType()     ? variable(of, parameter->getName(), depth)
+                                                : value(of, parameter->getName(), depth);
     if (!name) return std::nullopt;
     if (depth == 0 && lend(type, *name)) first_.try_emplace(parameter, *name);
     if (!list.empty()) list += ", ";
     // What is shared is given to others, too.
     list += type->isLValueReferenceType() ? *name
-            : shared_by(of).isNull()      ? "static_cast<" + spelled(of) + "&&>(" + *name + ")"
-                                          : spelled(of) + "(" + *name + ")";
+            : !shared_by(of).isNull()     ? spelled(of) + "(" + *name + ")"
+            : type->isReferenceType()     ? "static_cast<" + spelled(of) + "&&>(" + *name + ")"
+                                          : moved(of, *name);
   }
   return list;
 }
@@ -141,10 +146,12 @@ bool CallerArguments::lend(QualType type, const std::string& name) {
   return true;
 }
 
-std::string CallerArguments::made(QualType type, const std::string& value) {
-  const std::string name = fresh();
-  line(spelled(type) + " " + name + " = (" + spelled(type) + ")" + value + ";");
-  return name;
+std::string CallerArguments::cast(QualType type, const std::string& value) const {
+  return "(" + spelled(type) + ")" + value;
+}
+
+std::string CallerArguments::moved(QualType type, const std::string& value) const {
+  return type->isRecordType() ? "static_cast<" + spelled(type) + "&&>(" + value + ")" : value;
 }
 
 /// `value`: "{}", "(a1, a2)". What is made for one element of many lives as long as that does.
@@ -155,18 +162,25 @@ void CallerArguments::declare(const std::string& spelling, const std::string& na
     line(spelling + "& " + name + " = *new " + spelling + value + ";");
 }
 
-/// A variable of the type with a value in it: its name. nullopt: none can be made.
 std::optional<std::string> CallerArguments::variable(QualType type, llvm::StringRef called, int depth) {
+  const auto one = value(type, called, depth);
+  if (!one || !type.getCanonicalType()->isScalarType()) return one;
+  const std::string name = fresh();
+  line(spelled(type) + " " + name + " = " + *one + ";");
+  return name;
+}
+
+std::optional<std::string> CallerArguments::value(QualType type, llvm::StringRef called, int depth) {
   // Containers of containers are as deep as their elements; objects that are made of others may have no end.
   constexpr int kDeepest = 6;
   if (depth > kDeepest || is_long()) return std::nullopt;
   if (context_.getAsConstantArrayType(type) != nullptr) return array(type, called, depth);
   type = type.getCanonicalType().getUnqualifiedType();
   if (type->isPointerType()) return pointer(type, called, depth);
-  if (type->isBooleanType()) return made(type, way_.flags ? "true" : "false");
-  if (type->isEnumeralType()) return made(type, is_named(type, "ScalarType") ? "6" : "0");  // float
-  if (type->isIntegerType()) return made(type, number(called, depth));
-  if (type->isRealFloatingType()) return made(type, "1");
+  if (type->isBooleanType()) return cast(type, way_.flags ? "true" : "false");
+  if (type->isEnumeralType()) return cast(type, is_named(type, "ScalarType") ? "6" : "0");  // float
+  if (type->isIntegerType()) return cast(type, number(called, depth));
+  if (type->isRealFloatingType()) return cast(type, "1");
   const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
   if (record == nullptr || !record->hasDefinition()) return std::nullopt;
   return object(type, *record->getDefinition(), called, depth);
@@ -260,23 +274,26 @@ std::optional<std::string> CallerArguments::pointer(QualType type, llvm::StringR
   const QualType pointee = type->getPointeeType();
   switch (symbols_.kind(type)) {
     case ir::TypeKind::Stream:
-      return made(type, stream(depth));
+      return cast(type, stream(depth));
     case ir::TypeKind::Event:
-      return made(type, std::string(kGivenEvent) + "()");
+      return cast(type, std::string(kGivenEvent) + "()");
     default:
       break;
   }
   if (pointee->isFunctionType()) return std::nullopt;
   if (pointee.isConstQualified() && context_.hasSameUnqualifiedType(pointee, context_.CharTy))
-    return made(type, "\"text\"");
+    return cast(type, "\"text\"");
   if (counted_ != nullptr && filled_ == counted_ && depth == 0) return pointers(type, called, depth);
   if (is_object(type)) {
+    // A list, a tree: a node with another one behind it.
+    constexpr std::size_t kMostNodes = 2;
+    if (filling_.count(pointee->getAsCXXRecordDecl()->getCanonicalDecl()) >= kMostNodes) return std::nullopt;
     const auto one = shared(pointee.getUnqualifiedType(), called, depth + 1);
-    return one ? std::optional(made(type, "&" + *one)) : std::nullopt;
+    return one ? std::optional(cast(type, "&" + *one)) : std::nullopt;
   }
   if (pointee->isPointerType()) return pointers(type, called, depth);
   const auto* named = llvm::dyn_cast_or_null<clang::NamedDecl>(filled_);
-  return made(type, or_missing(memory(pointee), named == nullptr ? "" : named->getName()));
+  return cast(type, or_missing(memory(pointee), named == nullptr ? "" : named->getName()));
 }
 
 /// Of many, some are without what the file looks for.
@@ -301,7 +318,7 @@ std::optional<std::string> CallerArguments::pointers(QualType type, llvm::String
   const bool whole = each(
       elements(), [&](const std::string& one) { line(name + "[" + element_ + "] = " + one + ";"); }, element, called,
       depth);
-  return whole ? std::optional(made(type, name)) : std::nullopt;
+  return whole ? std::optional(cast(type, name)) : std::nullopt;
 }
 
 /// One of the program's own length.
@@ -313,16 +330,25 @@ std::optional<std::string> CallerArguments::array(QualType type, llvm::StringRef
   return fill_array(name, type, called, depth) ? std::optional(name) : std::nullopt;
 }
 
+/// One that is all zeros.
 bool CallerArguments::fill_array(const std::string& name, QualType type, llvm::StringRef called, int depth) {
   const clang::ConstantArrayType* of = context_.getAsConstantArrayType(type);
   const QualType element = of->getElementType().getUnqualifiedType();
   if (element->isAnyCharacterType() || element->isBooleanType() || element->isRealFloatingType()) return true;
-  return each(
+  const std::size_t text = caller_.text.size(), lines = caller_.lines.size();
+  bool zero = false;
+  const bool whole = each(
       std::to_string(of->getZExtSize()),
       [&](const std::string& one) {
-        line(name + "[" + element_ + "] = static_cast<" + spelled(element) + "&&>(" + one + ");");
+        zero = is_zero(one);
+        line(name + "[" + element_ + "] = " + moved(element, one) + ";");
       },
       element, called, depth);
+  if (zero) {
+    caller_.text.resize(text);
+    caller_.lines.resize(lines);
+  }
+  return whole;
 }
 
 /// Does it point to an object that is made, and not to bytes?
@@ -360,7 +386,7 @@ bool says_nothing(const clang::FieldDecl& field) {
 
 }  // namespace
 
-/// Fields that say nothing of themselves.
+/// Fields that say nothing of themselves, of an object that is all zeros.
 void CallerArguments::fill(const std::string& name, const clang::CXXRecordDecl& record, int depth) {
   const auto is_number = [](QualType type) {
     return type->isIntegerType() && !type->isBooleanType() && !type->isEnumeralType();
@@ -370,6 +396,7 @@ void CallerArguments::fill(const std::string& name, const clang::CXXRecordDecl& 
                            return is_number(field->getType()) && meaning_of(field->getName()) == Meaning::Device;
                          });
   if (elsewhere) line(std::string(kOnDevice) + "(" + element_ + kDevice + ");");
+  const auto filling = filling_.insert(record.getCanonicalDecl());
   for (const clang::FieldDecl* field : record.fields()) {
     if (field->getAccess() != clang::AS_public && field->getAccess() != clang::AS_none) continue;
     const QualType type = field->getType();
@@ -386,9 +413,10 @@ void CallerArguments::fill(const std::string& name, const clang::CXXRecordDecl& 
     }
     const clang::CXXRecordDecl* inside = type->getAsCXXRecordDecl();
     if (inside != nullptr && inside->isInStdNamespace() && !moves(*inside)) continue;
-    const auto one = variable(type, field->getName(), depth + 1);
-    if (one) line(at + " = static_cast<" + spelled(type) + "&&>(" + *one + ");");
+    const auto one = value(type, field->getName(), depth + 1);
+    if (one && (field->hasInClassInitializer() || !is_zero(*one))) line(at + " = " + moved(type, *one) + ";");
   }
+  filling_.erase(filling);
   if (elsewhere) line(std::string(kOnDevice) + "(~0UL);");
 }
 

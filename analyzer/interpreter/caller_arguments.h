@@ -66,11 +66,16 @@ class CallerArguments {
 
  private:
   std::string fresh() { return "a" + std::to_string(++variables_); }
-  std::string made(clang::QualType type, const std::string& value);
+  [[nodiscard]] std::string cast(clang::QualType type, const std::string& value) const;
+  [[nodiscard]] std::string moved(clang::QualType type, const std::string& value) const;
   bool lend(clang::QualType type, const std::string& name);
   void declare(const std::string& spelling, const std::string& name, const std::string& value);
 
   std::optional<std::string> list_of(const clang::FunctionDecl& function, int depth);
+  /// The name of a variable with a value in it, or an expression that is used once: of a number or a pointer.
+  /// nullopt: none can be made.
+  std::optional<std::string> value(clang::QualType type, llvm::StringRef called, int depth);
+  /// As value(): a name in any case.
   std::optional<std::string> variable(clang::QualType type, llvm::StringRef called, int depth);
   std::optional<std::string> shared(clang::QualType type, llvm::StringRef called, int depth);
   std::string number(llvm::StringRef called, int depth, Meaning otherwise = Meaning::HowMuch);
@@ -133,6 +138,7 @@ class CallerArguments {
   int calls_ = 0;                                               ///< for which arguments were made
   std::string element_;                                         ///< in a loop that makes elements: its counter
   std::map<const clang::CXXRecordDecl*, std::string> objects_;  ///< of the program's classes, in this call
+  std::multiset<const clang::CXXRecordDecl*> filling_;  ///< classes whose fields are given values, one in the other
   std::string begins_at_;                                       ///< what the last number that is a begin was given
   const clang::DeclContext* begins_in_ = nullptr;               ///< where that was declared
   std::set<std::uint64_t> compared_;  ///< numbers given in this call because they are compared with

@@ -37,7 +37,7 @@ bool CallerArguments::each(const std::string& many, const Use& use, clang::QualT
   const bool is_number = of->isIntegerType() && !of->isBooleanType() && !of->isEnumeralType();
   lists_ += is_number ? 1 : 0;
   const auto one =
-      is_number ? std::optional(made(of, number(name, depth + 1, Meaning::Which))) : variable(of, name, depth + 1);
+      is_number ? std::optional(cast(of, number(name, depth + 1, Meaning::Which))) : value(of, name, depth + 1);
   if (one) use(*one);
   line("}");
   collection_ = collection;

@@ -25,7 +25,8 @@
 // which one, and whether two references are to one object, are given in several ways (Way). What shows with one value of a
 // flag only, or only if two references are to one object or are to two, does not count. What refuses these, or takes too
 // long, is given more room, and then few of everything. A type that no argument can be made for (a template's, an abstract
-// class with several derived ones) leaves its function without a caller.
+// class with several derived ones) leaves its function without a caller. Of functions that are the same but for the
+// kernels that they launch two get one (look_alikes.h).
 //
 // STREAMS of the caller's may all be one, so two of them never conflict. But who gives an array of streams gives different
 // ones: why else an array. And a class that has a mutex, or keeps something for each stream, is meant for several streams.
@@ -37,6 +38,7 @@
 #include <set>
 
 #include "analyzer/interpreter/caller_text.h"
+#include "analyzer/interpreter/look_alikes.h"
 #include "analyzer/interpreter/torch_text.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
@@ -303,7 +305,7 @@ constexpr std::array<Way, 20> kWays = {{
 
 }  // namespace
 
-std::vector<Caller> callers(Symbols& symbols, std::size_t& left_out) {
+std::vector<Caller> callers(Symbols& symbols, LeftOut& left_out) {
   constexpr std::size_t kMost = 200, kMostLines = 20'000;
   clang::ASTContext& context = symbols.context();
   Uses uses(context, has_torch(context));
@@ -323,7 +325,7 @@ std::vector<Caller> callers(Symbols& symbols, std::size_t& left_out) {
     bool any = false;
     ++of;
     if (result.size() >= kMost || lines >= kMostLines) {
-      ++left_out;
+      ++left_out.too_many;
       return true;
     }
     std::size_t before = 0;  // the last group that differs from those before it
@@ -365,8 +367,14 @@ std::vector<Caller> callers(Symbols& symbols, std::size_t& left_out) {
     for (const clang::CXXConstructorDecl* constructor : constructors)
       if (add([&](const Way& way) { return caller_of(symbols, way, known, *record, constructor); })) break;
   }
-  for (const clang::FunctionDecl* function : candidates.functions)
-    if (!uses.uses(*function)) add([&](const Way& way) { return caller_of(symbols, way, known, *function); });
+  LookAlikes look_alikes(context.getSourceManager());
+  for (const clang::FunctionDecl* function : candidates.functions) {
+    if (uses.uses(*function)) continue;
+    if (look_alikes.is_one_more(*function))
+      ++left_out.look_alikes;
+    else
+      add([&](const Way& way) { return caller_of(symbols, way, known, *function); });
+  }
   return result;
 }
 

@@ -44,8 +44,14 @@ struct Caller {
   const clang::CXXRecordDecl* record = nullptr;  ///< of the object whose life it is; nullptr: it calls one function
 };
 
-/// Of functions and classes in the main file. `left_out`: how many of them get none, because there are too many.
-std::vector<Caller> callers(Symbols& symbols, std::size_t& left_out);
+/// Functions and classes that get no caller.
+struct LeftOut {
+  std::size_t too_many = 0;     ///< for the time that it takes
+  std::size_t look_alikes = 0;  ///< look_alikes.h
+};
+
+/// Of functions and classes in the main file.
+std::vector<Caller> callers(Symbols& symbols, LeftOut& left_out);
 
 // What callers call to get their arguments: functions that the interpreter has, and their declarations in C++.
 extern const char* const kGivenFunctions;

@@ -265,10 +265,14 @@ Followed follow_callers(clang::ASTContext& context, const Models& models, clang:
     Symbols symbols(context, models);
     LateParser parser(preprocessor);
     if (!parser.parse(kGivenFunctions)) return;
-    std::size_t left_out = 0;
+    LeftOut left_out;
     std::vector<Caller> written = callers(symbols, left_out);  // not of what is parsed from here on
-    if (left_out != 0)
-      result.callers.push_back({std::to_string(left_out) + " functions and classes", "there are too many of them", {}});
+    if (left_out.too_many != 0)
+      result.callers.push_back(
+          {std::to_string(left_out.too_many) + " functions and classes", "there are too many of them", {}});
+    if (left_out.look_alikes != 0)
+      result.callers.push_back({std::to_string(left_out.look_alikes) + " functions",
+                                "others that differ in kernels and template arguments alone have one", {}});
     const bool torch = parse_torch(parser, context);
     std::vector<Caller> made;
     std::set<std::size_t> incomplete;  // groups

@@ -104,6 +104,7 @@ class Body {
   void pass_barrier(llvm::StringRef name);
   /// The marks at `from` up to, not including, `to`.
   void pass_marks(unsigned from, unsigned to);
+  bool is_left_by(const clang::Stmt& statement);
   void walk_block(const clang::CompoundStmt& block, bool data);
   void walk_loop(const clang::Stmt& loop, bool data);
   bool walk_jump(const clang::Stmt& statement);
@@ -134,6 +135,7 @@ class Body {
   MaybeBound begins_;                       ///< where the access that is being looked at is, in bytes
   std::optional<MaybeBound> early_begins_;  ///< the same of what is early of it, if that is not all
   MovedFields moved_;
+  llvm::DenseMap<const clang::Stmt*, bool> left_by_;  ///< is_left_by()
   unsigned ends_ = 0;  ///< times that some threads ended in what was walked
   std::vector<Ways*> breaks_, continues_;
   std::vector<Mark> marks_;

@@ -208,6 +208,13 @@ void Body::assign_fields(const clang::Expr& list) {
   }
 }
 
+/// Blocks are walked round by round, and once more for each loop around them.
+bool Body::is_left_by(const clang::Stmt& statement) {
+  const auto [known, fresh] = left_by_.try_emplace(&statement, false);
+  if (fresh) known->second = jumps_out(&statement);
+  return known->second;
+}
+
 void Body::walk_block(const clang::CompoundStmt& block, bool data) {
   const clang::SourceManager& sources = context_.getSourceManager();
   const auto offset = [&](clang::SourceLocation location) { return sources.getFileOffset(location); };
@@ -228,7 +235,7 @@ void Body::walk_block(const clang::CompoundStmt& block, bool data) {
     if (condition != nullptr && jumps(condition) && on_data(condition->getCond())) data = true;
     if (condition != nullptr && leaves(condition->getThen()) && !jumps(condition->getElse())) {
       bounds_.assume(condition->getCond(), false);
-    } else if (jumps_out(child) || ended != ends_) {
+    } else if (ended != ends_ || is_left_by(*child)) {
       bounds_.guard_all();
     }
   }

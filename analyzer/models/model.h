@@ -177,6 +177,8 @@ struct Callee {
 class Models {
  public:
   Models();  ///< the built-in models
+  /// Makes the tables that all Models share, before a fork. Else the first Models makes them.
+  static void make_built_in();
   ~Models();
   Models(const Models&) = delete;
   Models& operator=(const Models&) = delete;
@@ -208,6 +210,7 @@ class Models {
   [[nodiscard]] bool harmless(const Callee& callee) const;
 
  private:
+  struct BuiltIn;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

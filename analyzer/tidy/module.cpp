@@ -116,6 +116,9 @@ class StreamCheck : public clang::tidy::ClangTidyCheck {
                !context_.isCheckEnabled(std::string("streamsan-") + id(finding.check));
       });
       note_analysed(known->analysis);
+      // All that streamsan-tidy runs are these checks, and none of them has another matcher: clang-tidy need not walk
+      // through the whole AST for it. (In a plugin it has other checks, too.)
+      if (is_worker()) context.setTraversalScope({});
     }
     return known->analysis;
   }

@@ -42,9 +42,7 @@ class EnclosingFunction : public clang::RecursiveASTVisitor<EnclosingFunction> {
   EnclosingFunction(SourceLocation place, const clang::SourceManager& sources) : place_(place), sources_(sources) {}
 
   bool TraverseDecl(clang::Decl* decl) {
-    const bool worth =
-        decl != nullptr && (llvm::isa<clang::TranslationUnitDecl>(decl) || covers(decl->getSourceRange()));
-    return !worth || RecursiveASTVisitor::TraverseDecl(decl);
+    return decl == nullptr || !covers(decl->getSourceRange()) || RecursiveASTVisitor::TraverseDecl(decl);
   }
   bool VisitFunctionDecl(clang::FunctionDecl* function) {
     if (function->doesThisDeclarationHaveABody() && covers(function->getBody()->getSourceRange())) {
@@ -321,7 +319,7 @@ std::optional<clang::FixItHint> repair(const Fix& fix, clang::ASTContext& contex
     return std::nullopt;
   }
   EnclosingFunction around(place, sources);
-  around.TraverseDecl(context.getTranslationUnitDecl());
+  for (clang::Decl* each : context.getTranslationUnitDecl()->decls()) around.TraverseDecl(each);
   if (around.found == nullptr) {
     return std::nullopt;
   }

@@ -26,13 +26,14 @@
 namespace streamsan::analyzer {
 namespace {
 
+const char* sidecar() { return std::getenv("STREAMSAN_TIDY_SIDECAR"); }
+
 void append(const char* kind, llvm::json::Value value) {
-  const char* path = std::getenv("STREAMSAN_TIDY_SIDECAR");
-  if (path == nullptr || *path == '\0') {
+  if (!is_worker()) {
     return;
   }
   std::error_code failed;
-  llvm::raw_fd_ostream out(path, failed, llvm::sys::fs::OF_Append);
+  llvm::raw_fd_ostream out(sidecar(), failed, llvm::sys::fs::OF_Append);
   if (!failed) {
     out << llvm::json::Value(llvm::json::Object{{kind, std::move(value)}}) << "\n";
   }
@@ -57,6 +58,8 @@ llvm::json::Array list_of(const std::set<std::string>& names) {
 }
 
 }  // namespace
+
+bool is_worker() { return sidecar() != nullptr && *sidecar() != '\0'; }
 
 void note_reported(const Finding& finding, clang::SourceLocation place, const clang::SourceManager& sources) {
   const clang::SourceLocation in_file = sources.getFileLoc(place);

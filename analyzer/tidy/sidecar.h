@@ -12,6 +12,9 @@ class SourceManager;
 
 namespace streamsan::analyzer {
 
+/// clang-tidy's main function is run by streamsan-tidy. False: this is a plugin of clang-tidy's own program.
+bool is_worker();
+
 /// Both append JSON lines to the file that the environment variable STREAMSAN_TIDY_SIDECAR names. Without it, or if the
 /// file cannot be opened, they do nothing: diagnostics are complete without.
 void note_reported(const Finding& finding, clang::SourceLocation place, const clang::SourceManager& sources);

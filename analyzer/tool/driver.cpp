@@ -226,6 +226,7 @@ void Run::run_workers(const std::vector<std::size_t>& sources, const char* pass,
 }
 
 void Run::analyse() {
+  Models::make_built_in();  // workers are forks
   results_.resize(sources_.size());
   texts_.resize(sources_.size());
   done_.resize(sources_.size());

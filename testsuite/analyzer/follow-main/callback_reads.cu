@@ -13,7 +13,7 @@
 __global__ void sum_up(const float* in, float* out, long count) { out[0] += in[count - 1]; }
 
 // CHECK: [](float * p0, unsigned long p10) -> bool { static int left = 8; if (left-- <= 0) return {}; {{.*}} return (bool)true; }
-// CHECK: long [[BATCH:a[0-9]+]] = (long)64;
+// CHECK: new ::Feed({{.*}}, (long)64);
 // CHECK: [](float * p0, unsigned long p10) -> unsigned long { static int left = 8; if (left-- <= 0) return {}; {{.*}} return (unsigned long)p10; }
 class Feed {
  public:

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Functions that are the same but for the kernels that they launch, and for the template arguments of what they call:
+//
+//     void abs(const float* in, float* out, cudaStream_t s) { abs_kernel<<<8, 256, 0, s>>>(in, out); }
+//     void op_abs(Context& context, Tensor* out) { abs(out->from, out->data, context.stream()); }
+//     void neg(const float* in, float* out, cudaStream_t s) { neg_kernel<<<8, 256, 0, s>>>(in, out); }
+//     void op_neg(Context& context, Tensor* out) { neg(out->from, out->data, context.stream()); }
+//
+// A library has dozens of them, and what the first two do with streams the others do, too. Only calls of functions of the
+// main file are looked into; any other callee must be the same one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace clang {
+class FunctionDecl;
+class SourceManager;
+}  // namespace clang
+
+namespace streamsan::analyzer {
+
+class LookAlikes {
+ public:
+  explicit LookAlikes(const clang::SourceManager& sources) : sources_(sources) {}
+
+  /// Has it been asked about two that are like this one?
+  bool is_one_more(const clang::FunctionDecl& function);
+
+ private:
+  friend class Shape;
+  /// Those that are alike have one.
+  using Number = std::uintptr_t;
+  using Words = std::vector<Number>;
+  Number shape_of(const clang::FunctionDecl& definition);
+  Number callee(const clang::FunctionDecl& function);
+
+  const clang::SourceManager& sources_;
+  std::map<Words, Number> shapes_;
+  std::map<const clang::FunctionDecl*, Number> known_;  ///< by definition
+  std::map<Number, int> asked_;                         ///< about how many of a shape
+};
+
+}  // namespace streamsan::analyzer
