@@ -272,7 +272,8 @@ Followed follow_callers(clang::ASTContext& context, const Models& models, clang:
           {std::to_string(left_out.too_many) + " functions and classes", "there are too many of them", {}});
     if (left_out.look_alikes != 0)
       result.callers.push_back({std::to_string(left_out.look_alikes) + " functions",
-                                "others that differ in kernels and template arguments alone have one", {}});
+                                "others that differ in kernels and template arguments alone have one",
+                                {}});
     const bool torch = parse_torch(parser, context);
     std::vector<Caller> made;
     std::set<std::size_t> incomplete;  // groups

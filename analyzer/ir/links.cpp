@@ -29,17 +29,26 @@ bool add_names(const Function& function, PlaceId id, std::set<std::string>& name
   return any;
 }
 
+/// One object's fields become those of another: that is no news of what they are.
+bool copies_field(const Function& function, const Op& op) {
+  return op.kind == OpKind::Assign && op.source.kind == Operand::Kind::Value && op.target != kNoPlace &&
+         shared_name(function[op.target]) == shared_name(function[op.source.place]);
+}
+
 /// What the function changes for others, or orders with what they do. Enqueueing work alone does neither.
-std::set<std::string> told_by(const Function& function, const std::set<std::string>& used) {
+/// `handles`: the fields and globals that it names and that are no memory.
+std::set<std::string> told_by(const Function& function, const std::set<std::string>& handles) {
   std::set<std::string> told;
   // A handle in a local variable may be that of any field.
   const auto handle = [&](const Operand& operand) {
     const bool is_place = operand.kind == Operand::Kind::Value || operand.kind == Operand::Kind::Address;
-    if (is_place && !add_names(function, operand.place, told)) told.insert(used.begin(), used.end());
+    if (is_place && !add_names(function, operand.place, told)) told.insert(handles.begin(), handles.end());
   };
   for (const Block& block : function.blocks)
     for (const Op& op : block.ops) switch (op.kind) {
         case OpKind::Assign:
+          if (!copies_field(function, op)) add_names(function, op.target, told);
+          break;
         case OpKind::Fresh:
         case OpKind::CreateStream:
         case OpKind::CreateEvent:
@@ -64,7 +73,7 @@ std::set<std::string> told_by(const Function& function, const std::set<std::stri
           handle(op.event);
           break;
         case OpKind::SyncDevice:
-          told.insert(used.begin(), used.end());
+          told.insert(handles.begin(), handles.end());
           break;
         default:
           break;
@@ -74,45 +83,136 @@ std::set<std::string> told_by(const Function& function, const std::set<std::stri
 
 }  // namespace
 
-Links links_of(const Program& program) {
+Links links_of(const Program& program, const std::string& source) {
   Links links;
   for (const auto& [usr, function] : program.functions) {
-    auto& [used, told] = links.functions[usr];
+    auto& [used, told, calls, of_header] = links.functions[usr];
+    of_header = function.site != kNoSite && function[function.site].file != source;
+    std::set<std::string> handles;
     for (std::size_t i = 0; i < function.places.size(); ++i) {
       std::string name = shared_name(function.places[i]);
       if (name.empty()) continue;
       // Two methods of one class are two ways to use its objects, whatever they do.
-      const PlaceId variable = root(function, static_cast<PlaceId>(i)).place;
-      if (function[variable].kind == Place::Kind::This) told.insert(name);
+      const PlaceId object = function.places[i].base;
+      if (object != kNoPlace && function[object].kind == Place::Kind::This && !function.hidden) told.insert(name);
+      if (function.places[i].type != TypeKind::Pointer) handles.insert(name);
       used.insert(std::move(name));
     }
-    told.merge(told_by(function, used));
+    told.merge(told_by(function, handles));
     for (const Block& block : function.blocks)
       for (const Op& op : block.ops)
-        if (op.kind == OpKind::Call && !program.functions.contains(op.callee)) links.calls.insert(op.callee);
+        if (op.kind == OpKind::Call) calls.insert(op.callee);
+    links.is_program |= function.name == "main";
   }
   return links;
 }
 
-std::vector<bool> depend_on_others(const std::vector<Links>& units) {
-  std::set<std::string> defined;
-  std::map<std::string, std::set<std::string>> tellers;  // functions, by what they tell of
-  for (const Links& unit : units)
-    for (const auto& [usr, uses] : unit.functions) {
-      defined.insert(usr);
-      for (const std::string& name : uses.told) tellers[name].insert(usr);
-    }
-  std::vector<bool> result;
-  for (const Links& unit : units) {
-    const auto is_new = [&](const std::string& usr) { return !unit.functions.contains(usr); };
-    bool depends = std::ranges::any_of(unit.calls, [&](const std::string& usr) { return defined.contains(usr); });
-    for (const auto& [usr, uses] : unit.functions)
-      for (const std::string& name : uses.used)
-        if (const auto known = tellers.find(name); known != tellers.end())
-          depends = depends || std::ranges::any_of(known->second, is_new);
-    result.push_back(depends);
+namespace {
+
+constexpr std::string_view kFirstLine = "streamsan-links 1";
+
+}  // namespace
+
+std::string print(const Links& links) {
+  std::string text = std::string(kFirstLine) + "\n" + (links.is_program ? "main\n" : "");
+  const auto add = [&](char what, const std::string& name) {
+    text += what;
+    text += ' ';
+    text += name;
+    text += '\n';
+  };
+  for (const auto& [usr, uses] : links.functions) {
+    add(uses.of_header ? 'h' : 'f', usr);
+    for (const auto& [what, names] : {std::pair('u', &uses.used), {'t', &uses.told}, {'c', &uses.calls}})
+      for (const std::string& name : *names) add(what, name);
   }
-  return result;
+  return text;
+}
+
+bool read_links(std::string_view text, Links& links) {
+  Links::Uses* uses = nullptr;
+  for (bool first = true; !text.empty(); first = false) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) return false;
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    if (first && line != kFirstLine) return false;
+    if (first) continue;
+    if (line == "main") {
+      links.is_program = true;
+      continue;
+    }
+    if (line.size() < 3 || line[1] != ' ') return false;
+    std::string name(line.substr(2));
+    if (line[0] == 'f' || line[0] == 'h') {
+      uses = &links.functions[std::move(name)];
+      uses->of_header = line[0] == 'h';
+    } else if (std::set<std::string>* names = uses == nullptr  ? nullptr
+                                              : line[0] == 'u' ? &uses->used
+                                              : line[0] == 't' ? &uses->told
+                                              : line[0] == 'c' ? &uses->calls
+                                                               : nullptr) {
+      names->insert(names->end(), std::move(name));
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+Neighbours::Neighbours(const std::vector<Links>& units) : units_(units) {
+  for (std::size_t unit = 0; unit < units.size(); ++unit)
+    for (const auto& [usr, uses] : units[unit].functions) {
+      functions_[usr].push_back({unit, &usr, &uses});
+      for (const std::string& name : uses.told) tellers_[name].push_back({unit, &usr, &uses});
+    }
+}
+
+Neighbours::Needed Neighbours::of(const Links& unit) const {
+  Needed needed;
+  // What of the unit's own functions counts.
+  std::set<std::string> own, used;
+  std::vector<const std::string*> open;
+  for (const auto& [usr, uses] : unit.functions)
+    if (!uses.of_header && own.insert(usr).second) open.push_back(&usr);
+  // Bodies of others count with those of what they call. Of who only tells of a field, its own unit's will do.
+  std::vector<std::pair<Place, bool>> others;
+  const auto reach = [&](const std::unordered_map<std::string_view, Places>& index, const std::string& name,
+                         const Place* within = nullptr) {
+    const auto found = index.find(name);
+    if (found == index.end()) return;
+    for (const Place& place : found->second) {
+      if (within != nullptr && place.unit != within->unit) continue;
+      const bool another_program = unit.is_program && units_[place.unit].is_program;
+      if (another_program || unit.functions.contains(*place.usr)) continue;
+      if (!needed.functions.insert(*place.usr).second) continue;  // of a header: one that has it will do
+      needed.units.insert(place.unit);
+      others.emplace_back(place, within != nullptr || &index == &tellers_);
+    }
+  };
+  const auto call = [&](const std::string& usr) {
+    if (const auto here = unit.functions.find(usr); here == unit.functions.end())
+      reach(functions_, usr);
+    else if (own.insert(usr).second)
+      open.push_back(&here->first);
+  };
+  while (!open.empty()) {
+    const Links::Uses& uses = unit.functions.at(*open.back());
+    open.pop_back();
+    used.insert(uses.used.begin(), uses.used.end());
+    for (const std::string& usr : uses.calls) call(usr);
+  }
+  const auto close = [&] {
+    while (!others.empty()) {
+      const auto [place, within] = others.back();
+      others.pop_back();
+      for (const std::string& usr : place.uses->calls) reach(functions_, usr, within ? &place : nullptr);
+    }
+  };
+  close();
+  for (const std::string& name : used) reach(tellers_, name);
+  close();
+  return needed;
 }
 
 }  // namespace streamsan::analyzer::ir

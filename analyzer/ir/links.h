@@ -1,15 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What ties a translation unit to others: which of them have to be looked at again once it is known what the others do.
+// What ties a translation unit to others: which of their functions tell it something.
 //
 // A translation unit learns something from another one that defines a function which it only calls, or that has a
 // function of its own which does something to the same global variable or the same field of a class: it may wait, store
-// another stream, or free. Work that is enqueued there tells nothing, unless both are methods of one class. Functions that both have (of a common header) tell nothing new.
+// another stream, or free. Work that is enqueued there tells nothing, unless both are methods of one class. Functions
+// that both have (of a common header) tell nothing new, but what these call in turn may. What counts is what the
+// functions of the source itself use and call, directly and in calls: those of a header that they do not call are the
+// matter of sources that do. Two translation units that define main() are not of one program: they tell each other
+// nothing.
+//
+// The text form is one word and one name in a line, so that a program's links are read in little time:
+//
+//     streamsan-links 1
+//     main                 it defines main()
+//     f c:@F@fill#         a function of the source, then what is its:
+//     u Lane::stream       it uses this field or global
+//     t Lane::stream       it tells of it
+//     c c:@F@wait#         it calls this function
+//     h c:@F@help#         a function of a header, likewise
 #pragma once
 
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "analyzer/ir/ir.h"
@@ -18,17 +34,45 @@ namespace streamsan::analyzer::ir {
 
 struct Links {
   struct Uses {
-    std::set<std::string> used;  ///< fields and globals that the function names
-    std::set<std::string> told;  ///< those of which it tells others something: it writes, waits, records, frees; and
-                                 ///< the fields of the object that it is a method of
+    std::set<std::string> used;   ///< fields and globals that the function names
+    std::set<std::string> told;   ///< those of which it tells others something: it writes, waits, records, frees; and
+                                  ///< the fields of the object that it is a method of
+    std::set<std::string> calls;  ///< functions, by USR
+    bool of_header = false;
   };
   std::map<std::string, Uses> functions;  ///< with a body, by USR
-  std::set<std::string> calls;            ///< USRs of functions without a body here
+  bool is_program = false;                ///< it defines main()
 };
 
-Links links_of(const Program& program);
+/// `source`: the file, as sites name it.
+Links links_of(const Program& program, const std::string& source);
 
-/// By the position of each: does any other tell it something new?
-std::vector<bool> depend_on_others(const std::vector<Links>& units);
+std::string print(const Links& links);
+/// False: the text is damaged, or of another version.
+bool read_links(std::string_view text, Links& links);
+
+/// What some translation units tell others. Refers to the links that it is made of.
+class Neighbours {
+ public:
+  explicit Neighbours(const std::vector<Links>& units);
+
+  struct Needed {
+    std::set<std::size_t> units;      ///< by position: those of which it needs a function
+    std::set<std::string> functions;  ///< those, by USR
+  };
+  /// Of what one of the units, or another one, has to know.
+  [[nodiscard]] Needed of(const Links& unit) const;
+
+ private:
+  struct Place {
+    std::size_t unit;
+    const std::string* usr;
+    const Links::Uses* uses;
+  };
+  using Places = std::vector<Place>;
+  const std::vector<Links>& units_;
+  std::unordered_map<std::string_view, Places> functions_;  ///< by USR
+  std::unordered_map<std::string_view, Places> tellers_;    ///< by what they tell of
+};
 
 }  // namespace streamsan::analyzer::ir

@@ -65,7 +65,7 @@ HandleField field_from(const Json& json) {
 }
 
 /// False: `error` says why.
-bool read(const Json& json, Program& program, std::string& error) {
+bool read(const Json& json, Program& program, std::string& error, const std::set<std::string>* wanted) {
   if (!json.is_object() || !json.contains("functions")) {
     error = "not a summary of streamsan-tidy";
     return false;
@@ -77,6 +77,7 @@ bool read(const Json& json, Program& program, std::string& error) {
   }
   for (const Json& function : json.at("functions")) {
     const auto usr = function.at("usr").get<std::string>();
+    if (wanted != nullptr && !wanted->contains(usr)) continue;
     Program one;
     if (!parse(function.at("ir").get<std::string>(), one, error)) {
       error.insert(0, "function '" + usr + "': ");
@@ -128,10 +129,10 @@ std::string print_summaries(const Program& program) {
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-bool read_summaries(std::string_view text, Program& program, std::string& error) {
+bool read_summaries(std::string_view text, Program& program, std::string& error, const std::set<std::string>* wanted) {
   Program summaries;
   try {
-    if (!read(Json::parse(text), summaries, error)) {
+    if (!read(Json::parse(text), summaries, error, wanted)) {
       return false;
     }
   } catch (const Json::exception& exception) {

@@ -136,7 +136,7 @@ class Body {
   std::optional<MaybeBound> early_begins_;  ///< the same of what is early of it, if that is not all
   MovedFields moved_;
   llvm::DenseMap<const clang::Stmt*, bool> left_by_;  ///< is_left_by()
-  unsigned ends_ = 0;  ///< times that some threads ended in what was walked
+  unsigned ends_ = 0;                                 ///< times that some threads ended in what was walked
   std::vector<Ways*> breaks_, continues_;
   std::vector<Mark> marks_;
 };

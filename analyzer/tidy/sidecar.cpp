@@ -10,7 +10,7 @@
 //   {"skipped": {"function", "file", "line", "reason"}}
 //   {"error": "..."}                            a file that could not be read or written
 //   {"not_followed": "a USR"}
-//   {"links": {"functions": {USR: {"used": [], "told": []}}, "calls": [USR]}}   where summaries are written (ir/links.h)
+//   {"summaries": {"written": NAME, "read": [NAME]}}   where there are any (summary_files.h)
 //   {"counts": {"functions_seen", "functions_analyzed", "with_streams"}}
 //   {"dump": "..."}                             the stream IR, if asked for
 //
@@ -104,12 +104,9 @@ void note_analysed(const Analysis& analysis) {
   for (const std::string& usr : analysis.not_followed) {
     append("not_followed", utf8(usr));
   }
-  if (analysis.links) {
-    llvm::json::Object functions;
-    for (const auto& [usr, uses] : analysis.links->functions) {
-      functions[utf8(usr)] = llvm::json::Object{{"used", list_of(uses.used)}, {"told", list_of(uses.told)}};
-    }
-    append("links", llvm::json::Object{{"functions", std::move(functions)}, {"calls", list_of(analysis.links->calls)}});
+  if (!analysis.summary.empty() || !analysis.read_summaries.empty()) {
+    append("summaries",
+           llvm::json::Object{{"written", utf8(analysis.summary)}, {"read", list_of(analysis.read_summaries)}});
   }
   append("counts", llvm::json::Object{{"functions_seen", analysis.functions_seen},
                                       {"functions_analyzed", analysis.functions_analyzed},

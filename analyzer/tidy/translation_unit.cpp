@@ -46,14 +46,9 @@
 #include "analyzer/tidy/lanes.h"
 #include "analyzer/tidy/runs.h"
 #include "analyzer/tidy/sides.h"
+#include "analyzer/tidy/summary_files.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/Basic/SourceManager.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/raw_ostream.h"
-#include "llvm/Support/xxhash.h"
 
 namespace streamsan::analyzer {
 namespace {
@@ -64,46 +59,6 @@ std::string main_file(const clang::ASTContext& context) {
   const clang::SourceManager& sources = context.getSourceManager();
   const auto entry = sources.getFileEntryRefForID(sources.getMainFileID());
   return entry ? entry->getName().str() : "input";
-}
-
-void write_summaries(const ir::Program& program, const clang::ASTContext& context, const std::string& folder,
-                     std::vector<std::string>& errors) {
-  std::error_code failed;
-  fs::create_directories(folder, failed);
-  const std::string source = fs::absolute(main_file(context), failed).lexically_normal().string();
-  const std::string name = llvm::sys::path::stem(source).str() + "-" +
-                           llvm::utohexstr(llvm::xxh3_64bits(source), /*LowerCase=*/true) + ".json";
-  // Whole or not at all: others may be reading the folder.
-  llvm::Error error = llvm::writeToOutput((fs::path(folder) / name).string(), [&](llvm::raw_ostream& out) {
-    out << ir::print_summaries(program);
-    return llvm::Error::success();
-  });
-  if (error) {
-    errors.push_back("summaries cannot be written to '" + folder + "': " + llvm::toString(std::move(error)));
-  }
-}
-
-void read_summaries(ir::Program& program, const std::string& folder, std::vector<std::string>& errors) {
-  std::error_code failed;
-  std::set<fs::path> files;
-  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
-    if (at->path().extension() == ".json") {
-      files.insert(at->path());
-    }
-  }
-  if (failed) {
-    errors.push_back("summaries cannot be read from '" + folder + "': " + failed.message());
-  }
-  for (const fs::path& file : files) {
-    const auto buffer = llvm::MemoryBuffer::getFile(file.string());
-    std::string error = buffer ? "" : buffer.getError().message();
-    if (buffer) {
-      ir::read_summaries((*buffer)->getBuffer(), program, error);
-    }
-    if (!error.empty()) {
-      errors.push_back("summary '" + file.string() + "' cannot be read: " + error);
-    }
-  }
 }
 
 bool has_stream_operations(const ir::Function& function) {
@@ -205,12 +160,17 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
       result.dump += ir::print(lowered.program.functions.at(usr)) + "\n";
     }
   }
-  if (!settings.summaries_out.empty()) {
-    write_summaries(lowered.program, context, settings.summaries_out, result.errors);
-    result.links = ir::links_of(lowered.program);
-  }
-  if (!settings.summaries_in.empty()) {
-    read_summaries(lowered.program, settings.summaries_in, result.errors);
+  if (!settings.summaries_out.empty() || !settings.summaries_in.empty()) {
+    std::error_code ignored;
+    const std::string source = main_file(context);
+    const std::string summary = summary_name(fs::absolute(source, ignored).lexically_normal().string());
+    const ir::Links links = ir::links_of(lowered.program, source);
+    if (!settings.summaries_out.empty()) {
+      result.summary = summary;
+      write_summaries(lowered.program, links, summary, settings.summaries_out, result.errors);
+    }
+    if (!settings.summaries_in.empty())
+      result.read_summaries = read_summaries(lowered.program, links, summary, settings.summaries_in, result.errors);
   }
 
   result.not_followed = not_followed(lowered.program);

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "analyzer/analysis/hazard.h"
-#include "analyzer/ir/links.h"
 #include "analyzer/lowering/lowering.h"
 
 namespace clang {
@@ -48,10 +47,11 @@ struct Analysis {
   std::vector<std::string> not_followed;  ///< functions of other files that are given streams or events, by their USR
   std::uint32_t functions_seen = 0;
   std::uint32_t functions_analyzed = 0;
-  std::uint32_t with_streams = 0;   ///< of the analysed: those that enqueue, order or allocate anything
-  std::string dump;                 ///< the stream IR as text, if asked for
-  std::optional<ir::Links> links;   ///< where summaries are written
-  std::vector<std::string> errors;  ///< one line each: a file that could not be read or written
+  std::uint32_t with_streams = 0;        ///< of the analysed: those that enqueue, order or allocate anything
+  std::string dump;                      ///< the stream IR as text, if asked for
+  std::string summary;                   ///< the name of the one that was written (summary_files.h); empty: none was
+  std::set<std::string> read_summaries;  ///< the names of those that were read
+  std::vector<std::string> errors;       ///< one line each: a file that could not be read or written
 };
 
 /// Lowers, closes, analyses and words. `preprocessor`: the compiler instance's, for code that is parsed behind the file;

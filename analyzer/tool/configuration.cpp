@@ -42,7 +42,9 @@ bool print_configuration(const CommandLine& line, const CheckSelection& selectio
   job.output = (scratch.path() / "stdout").string();
   job.errors = (scratch.path() / "stderr").string();
   int status = -1;
-  run_jobs({job}, 1, [](std::size_t) {}, [&status](std::size_t, int ended) { status = ended; });
+  run_jobs(
+      {job}, 1, [](std::size_t) { return false; }, [](std::size_t) {},
+      [&status](std::size_t, int ended) { status = ended; });
   std::string output;
   std::string errors;
   read_file(job.output, output);

@@ -8,8 +8,9 @@
 // The text of a file is printed whole, as soon as that of all files before it has been. What goes to stdout are
 // findings; stderr has progress, problems and the summary.
 //
-// With --cross-tu each source is looked at once and leaves what its functions do. Those that others tell something new
-// (ir/links.h) are then looked at once more, with what all of them have left; of these only the second look counts.
+// With --cross-tu each source leaves what its functions do, and finds what those have left that were looked at before it
+// (source_order.h). Those that others tell something which was not there yet (ir/links.h) are looked at once more; of
+// these only the second look counts.
 //
 // The summary counts what was looked at as well as what was found, and the exit code is 2 as soon as one file could not
 // be analysed: an empty list of findings means nothing without that.
@@ -26,6 +27,7 @@
 #include <thread>
 #include <utility>
 
+#include "analyzer/ir/links.h"
 #include "analyzer/models/model.h"
 #include "analyzer/tool/baseline.h"
 #include "analyzer/tool/configuration.h"
@@ -35,6 +37,7 @@
 #include "analyzer/tool/sarif.h"
 #include "analyzer/tool/scratch.h"
 #include "analyzer/tool/signals.h"
+#include "analyzer/tool/source_order.h"
 #include "analyzer/tool/summary.h"
 #include "analyzer/tool/text_output.h"
 
@@ -42,6 +45,34 @@ namespace streamsan::analyzer {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// By position: what is needed of other translation units (ir/links.h) was not all read.
+std::vector<bool> lack_summaries(const fs::path& folder, const std::vector<FileResults>& results) {
+  std::vector<std::string> names;
+  std::vector<ir::Links> links;
+  std::map<std::string, std::size_t> positions;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    std::string text;
+    ir::Links one;
+    if (entry.path().extension() == ".links" && read_file(entry.path(), text) && ir::read_links(text, one)) {
+      positions.emplace(entry.path().stem().string(), names.size());
+      names.push_back(entry.path().stem().string());
+      links.push_back(std::move(one));
+    }
+  }
+  const ir::Neighbours neighbours(links);
+  std::vector<bool> lacking;
+  for (const FileResults& result : results) {
+    const auto lacks_any = [&](const std::string& own) {
+      const auto position = positions.find(own);
+      return position != positions.end() &&
+             std::ranges::any_of(neighbours.of(links[position->second]).units,
+                                 [&](std::size_t unit) { return !result.summaries_read.contains(names[unit]); });
+    };
+    lacking.push_back(std::ranges::any_of(result.summaries_written, lacks_any));
+  }
+  return lacking;
+}
 
 /// "[3/17] file" on a terminal; nothing elsewhere.
 class Progress {
@@ -79,7 +110,7 @@ std::vector<std::size_t> all_of(const std::vector<Source>& sources) {
 void copy_summaries(const fs::path& from, const fs::path& to, const std::string& prefix) {
   fs::create_directories(to);
   for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
-    if (entry.path().extension() == ".json") {
+    if (entry.path().extension() == ".json" || entry.path().extension() == ".links") {
       fs::copy_file(entry.path(), to / (prefix + entry.path().filename().string()),
                     fs::copy_options::overwrite_existing);
     }
@@ -96,9 +127,12 @@ class Run {
   [[nodiscard]] std::string missing_folder() const;
   void prepare_each(const std::vector<std::size_t>& sources, const CheckSelection& selection, std::string& error);
   void analyse();
+  void analyse_across();
   void look_again(std::string& error);
   /// Runs a worker for each of the sources that could be prepared, by their indices.
-  void run_workers(const std::vector<std::size_t>& sources, const char* pass, const std::function<void()>& done);
+  /// `after`: by index, those that should have been looked at before.
+  void run_workers(const std::vector<std::size_t>& sources, const char* pass, const std::function<void()>& done,
+                   const std::vector<std::vector<std::size_t>>* after = nullptr);
   void finish(std::size_t index, int status);
   void print_ready();
   void write_outputs();
@@ -115,6 +149,7 @@ class Run {
   std::vector<Prepared> prepared_;
   std::vector<std::string> warnings_as_errors_;
   std::vector<FileResults> results_;
+  IncludedText texts_of_sources_;
   std::vector<std::string> texts_;  ///< what the worker printed
   std::vector<bool> done_;
   std::size_t workers_ = 0;     ///< prepared so far: each has files of its own
@@ -153,8 +188,13 @@ void Run::prepare(std::string& error) {
     return;
   }
   if (line_.cross_tu) {
-    kept_summaries_ = std::exchange(line_.summaries_out, (scratch_.path() / "summaries").string());
-    fs::create_directory(line_.summaries_out);
+    const fs::path folder = scratch_.path() / "summaries";
+    fs::create_directory(folder);
+    if (!line_.summaries_in.empty()) {
+      copy_summaries(line_.summaries_in, folder, "given-");
+    }
+    kept_summaries_ = std::exchange(line_.summaries_out, folder.string());
+    line_.summaries_in = folder.string();
   }
   prepared_.resize(sources_.size());
   warnings_as_errors_.resize(sources_.size());
@@ -162,7 +202,7 @@ void Run::prepare(std::string& error) {
 }
 
 void Run::prepare_each(const std::vector<std::size_t>& sources, const CheckSelection& selection, std::string& error) {
-  const Preparation preparation(line_, scratch_.path(), error);
+  Preparation preparation(line_, scratch_.path(), texts_of_sources_, error);
   const bool color = line_.color.value_or(::isatty(STDOUT_FILENO) != 0 && (std::getenv("NO_COLOR") == nullptr));
   for (const std::size_t index : sources) {
     const Source& source = sources_[index];
@@ -202,7 +242,8 @@ std::string Run::missing_folder() const {
   return {};
 }
 
-void Run::run_workers(const std::vector<std::size_t>& sources, const char* pass, const std::function<void()>& done) {
+void Run::run_workers(const std::vector<std::size_t>& sources, const char* pass, const std::function<void()>& done,
+                      const std::vector<std::vector<std::size_t>>* after) {
   std::vector<Job> work;
   std::vector<std::size_t> indices;
   for (const std::size_t i : sources) {
@@ -212,8 +253,12 @@ void Run::run_workers(const std::vector<std::size_t>& sources, const char* pass,
     }
   }
   Progress progress(work.size(), !line_.quiet);
+  const auto prefers_to_wait = [&](std::size_t job) {
+    return after != nullptr &&
+           !std::ranges::all_of((*after)[indices[job]], [&](std::size_t one) { return done_[one]; });
+  };
   run_jobs(
-      work, jobs(), [&](std::size_t job) { progress.begin(sources_[indices[job]].file + pass); },
+      work, jobs(), prefers_to_wait, [&](std::size_t job) { progress.begin(sources_[indices[job]].file + pass); },
       [&](std::size_t job, int status) {
         progress.clear();
         // Killed or complaining: perhaps of what it could not write, and could not even say.
@@ -226,7 +271,7 @@ void Run::run_workers(const std::vector<std::size_t>& sources, const char* pass,
 }
 
 void Run::analyse() {
-  Models::make_built_in();  // workers are forks
+  if (sources_.size() > 1) Models::make_built_in();  // workers are forks
   results_.resize(sources_.size());
   texts_.resize(sources_.size());
   done_.resize(sources_.size());
@@ -236,47 +281,56 @@ void Run::analyse() {
     done_[i] = !prepared_[i].error.empty();
   }
   if (line_.cross_tu) {
-    run_workers(all_of(sources_), "", [] {});
-    std::string error;
-    if (!kept_summaries_.empty()) {
-      try {
-        copy_summaries(line_.summaries_out, kept_summaries_, "");
-      } catch (const fs::filesystem_error& cannot) {  // no reason to lose what was found
-        fail("--summaries-out: " + std::string(cannot.what()));
-      }
-    }
-    look_again(error);
-    if (!error.empty()) {
-      fail(error);
-    }
+    analyse_across();
   } else {
     run_workers(all_of(sources_), "", [this] { print_ready(); });
   }
   print_ready();
 }
 
-/// The second look of --cross-tu: at the sources that others tell something new.
+void Run::analyse_across() {
+  std::map<const IncludedText::File*, Mentions> known;
+  std::vector<Mentions> mentions;
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    Mentions all;
+    for (const IncludedText::File* file : texts_of_sources_.of(sources_[i].file, prepared_[i].include_folders)) {
+      const auto [found, fresh] = known.try_emplace(file);
+      if (fresh) found->second = mentions_in(file->text);
+      all.calls.insert(found->second.calls.begin(), found->second.calls.end());
+      if (file->path == sources_[i].file) all.defines = found->second.defines;
+    }
+    mentions.push_back(std::move(all));
+  }
+  const SourceOrder order = order_of(mentions);
+  run_workers(order.order, "", [] {}, &order.after);
+  std::string error;
+  if (!kept_summaries_.empty()) {
+    try {
+      copy_summaries(line_.summaries_out, kept_summaries_, "");
+    } catch (const fs::filesystem_error& cannot) {  // no reason to lose what was found
+      fail("--summaries-out: " + std::string(cannot.what()));
+    }
+  }
+  look_again(error);
+  if (!error.empty()) {
+    fail(error);
+  }
+}
+
+/// The second look of --cross-tu: at the sources that others tell something which they have not read.
 void Run::look_again(std::string& error) {
   if (noted_signal() != 0) {
     return;
   }
-  std::vector<ir::Links> links;
-  for (FileResults& results : results_) {
-    links.push_back(std::move(results.links));
-  }
   std::vector<std::size_t> again;
-  const std::vector<bool> depends = ir::depend_on_others(links);
-  for (std::size_t i = 0; i < depends.size(); ++i) {
-    if (depends[i]) again.push_back(i);
+  const std::vector<bool> lacking = lack_summaries(line_.summaries_out, results_);
+  for (std::size_t i = 0; i < lacking.size(); ++i) {
+    if (lacking[i]) again.push_back(i);
   }
   if (again.empty()) {
     return;
   }
-  const fs::path folder = std::exchange(line_.summaries_out, {});
-  if (!line_.summaries_in.empty()) {
-    copy_summaries(line_.summaries_in, folder, "given-");
-  }
-  line_.summaries_in = folder.string();
+  line_.summaries_out.clear();
   prepare_each(again, CheckSelection(line_, error), error);
   if (error.empty()) {
     run_workers(again, " (again)", [] {});

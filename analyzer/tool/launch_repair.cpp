@@ -8,18 +8,9 @@
 #include "analyzer/tool/launch_repair.h"
 
 #include <cctype>
-#include <filesystem>
-#include <set>
-
-#include "analyzer/tool/files.h"
 
 namespace streamsan::analyzer {
 namespace {
-
-namespace fs = std::filesystem;
-
-/// More project headers than that are not searched; launches in headers are rare.
-constexpr std::size_t kMostFiles = 2000;
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
@@ -150,87 +141,19 @@ class Scanner {
   bool changed_ = false;
 };
 
-std::optional<std::string> read(const fs::path& path) {
-  std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored)) {
-    return std::nullopt;
-  }
-  std::string text;
-  return read_file(path, text) ? std::optional(std::move(text)) : std::nullopt;
-}
-
-/// The names in `#include "name"`. Conditions are not looked at: a file too many does no harm.
-std::vector<std::string> quoted_includes(std::string_view text) {
-  std::vector<std::string> names;
-  for (std::size_t i = text.find("include"); i != text.npos; i = text.find("include", i + 1)) {
-    const std::size_t before = i == 0 ? text.npos : text.find_last_not_of(" \t", i - 1);
-    const std::size_t after = text.find_first_not_of(" \t", i + 7);
-    if (before == text.npos || text[before] != '#' || after == text.npos || text[after] != '"') {
-      continue;
-    }
-    const std::size_t end = text.find_first_of("\"\n", after + 1);
-    if (end != text.npos && text[end] == '"') {
-      names.emplace_back(text.substr(after + 1, end - after - 1));
-    }
-  }
-  return names;
-}
-
 }  // namespace
 
 std::optional<std::string> repair_launches(std::string_view text) { return Scanner(text).run(); }
 
-std::map<std::string, std::string> repair_with_includes(const std::string& file,
-                                                        const std::vector<std::string>& include_folders) {
+std::map<std::string, std::string> LaunchRepairs::with_includes(const std::string& file,
+                                                                const std::vector<std::string>& include_folders) {
   std::map<std::string, std::string> repaired;
-  std::set<std::string> seen{file};
-  std::vector<std::string> pending{file};
-  while (!pending.empty() && seen.size() < kMostFiles) {
-    const std::string path = std::move(pending.back());
-    pending.pop_back();
-    const std::optional<std::string> text = read(path);
-    if (!text) {
-      continue;
-    }
-    if (std::optional<std::string> better = repair_launches(*text)) {
-      repaired.emplace(path, std::move(*better));
-    }
-    for (const std::string& name : quoted_includes(*text)) {
-      std::vector<std::string> folders{fs::path(path).parent_path().string()};
-      folders.insert(folders.end(), include_folders.begin(), include_folders.end());
-      for (const std::string& folder : folders) {
-        const std::string candidate = (fs::path(folder) / name).lexically_normal().string();
-        std::error_code ignored;
-        if (fs::is_regular_file(candidate, ignored)) {
-          if (seen.insert(candidate).second) {
-            pending.push_back(candidate);
-          }
-          break;
-        }
-      }
-    }
+  for (const IncludedText::File* each : texts_.of(file, include_folders)) {
+    const auto [known, fresh] = known_.try_emplace(each->path);
+    if (fresh) known->second = repair_launches(each->text);
+    if (known->second) repaired.emplace(each->path, *known->second);
   }
   return repaired;
-}
-
-std::vector<std::string> quoted_include_folders(const std::vector<std::string>& arguments,
-                                                const std::string& directory) {
-  std::vector<std::string> folders;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    std::string_view word = arguments[i];
-    const bool separate = word == "-I" || word == "-iquote";
-    if (separate && i + 1 < arguments.size()) {
-      word = arguments[++i];
-    } else if (word.starts_with("-I")) {
-      word.remove_prefix(2);
-    } else if (word.starts_with("-iquote")) {
-      word.remove_prefix(7);
-    } else {
-      continue;
-    }
-    folders.push_back((fs::path(directory) / word).lexically_normal().string());
-  }
-  return folders;
 }
 
 }  // namespace streamsan::analyzer

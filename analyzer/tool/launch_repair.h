@@ -18,19 +18,24 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/tool/included_text.h"
+
 namespace streamsan::analyzer {
 
 /// The text with its launches repaired, of equal length; nothing if there is nothing to repair.
 std::optional<std::string> repair_launches(std::string_view text);
 
-/// Looks at `file` and at all it includes by `#include "..."`, found beside the includer and in `include_folders`.
-/// The repaired texts by path, absolute and without dots.
-std::map<std::string, std::string> repair_with_includes(const std::string& file,
-                                                        const std::vector<std::string>& include_folders);
+/// Repairs sources with all that they include by `#include "..."`.
+class LaunchRepairs {
+ public:
+  explicit LaunchRepairs(IncludedText& texts) : texts_(texts) {}
+  /// The repaired texts by path.
+  std::map<std::string, std::string> with_includes(const std::string& file,
+                                                   const std::vector<std::string>& include_folders);
 
-/// The folders that `#include "..."` is looked up in, in order, absolute. System folders are left out: what is
-/// installed compiles.
-std::vector<std::string> quoted_include_folders(const std::vector<std::string>& arguments,
-                                                const std::string& directory);
+ private:
+  IncludedText& texts_;
+  std::map<std::string, std::optional<std::string>> known_;  ///< of all files looked at
+};
 
 }  // namespace streamsan::analyzer

@@ -93,8 +93,9 @@ std::string overlay(const std::map<std::string, std::string>& shown) {
 
 }  // namespace
 
-Preparation::Preparation(const CommandLine& line, const fs::path& scratch, std::string& error)
+Preparation::Preparation(const CommandLine& line, const fs::path& scratch, IncludedText& texts, std::string& error)
     : line_(line),
+      launch_repairs_(texts),
       scratch_(scratch),
       compat_header_((scratch / "streamsan_cuda_compat.h").string()),
       fallback_folder_((scratch / "fallback").string()) {
@@ -192,7 +193,7 @@ std::vector<std::string> Preparation::command(const Source& source, const Compil
   return words;
 }
 
-Prepared Preparation::prepare(const Source& source, const Selection& selection, std::size_t number) const {
+Prepared Preparation::prepare(const Source& source, const Selection& selection, std::size_t number) {
   Prepared prepared;
   prepared.error = source.error;
   if (!prepared.error.empty()) {
@@ -216,9 +217,8 @@ Prepared Preparation::prepare(const Source& source, const Selection& selection, 
     if (!compilation.translation.dropped.empty()) {
       prepared.log += source.file + ": dropped: " + shell_words(compilation.translation.dropped) + "\n";
     }
-    std::map<std::string, std::string> repaired =
-        repair_with_includes(source.file, quoted_include_folders(words, compilation.directory));
-    prepared.repaired.merge(repaired);
+    prepared.include_folders = quoted_include_folders(words, compilation.directory);
+    prepared.repaired.merge(launch_repairs_.with_includes(source.file, prepared.include_folders));
     entries.push_back(llvm::json::Object{
         {"directory", compilation.directory}, {"file", source.file}, {"arguments", llvm::json::Array(words)}});
   }

@@ -10,6 +10,7 @@
 
 #include "analyzer/tool/check_selection.h"
 #include "analyzer/tool/compile_database.h"
+#include "analyzer/tool/launch_repair.h"
 #include "analyzer/tool/workers.h"
 
 namespace streamsan::analyzer {
@@ -22,6 +23,7 @@ struct Prepared {
   Job job;
   std::string export_fixes;                     ///< where the worker writes its diagnostics
   std::map<std::string, std::string> repaired;  ///< texts that Clang sees in place of files
+  std::vector<std::string> include_folders;     ///< quoted_include_folders()
   std::string log;                              ///< for --driver-log: the commands
   std::string error;                            ///< why it cannot be analysed
 };
@@ -29,15 +31,16 @@ struct Prepared {
 class Preparation {
  public:
   /// No resource directory: one line in `error`. What cannot be written is thrown: no other file fares better.
-  Preparation(const CommandLine& line, const std::filesystem::path& scratch, std::string& error);
+  Preparation(const CommandLine& line, const std::filesystem::path& scratch, IncludedText& texts, std::string& error);
 
-  Prepared prepare(const Source& source, const Selection& selection, std::size_t number) const;
+  Prepared prepare(const Source& source, const Selection& selection, std::size_t number);
 
  private:
   static void write(const std::filesystem::path& path, const std::string& text);
   std::vector<std::string> command(const Source& source, const Compilation& compilation, std::string& error) const;
 
   const CommandLine& line_;
+  LaunchRepairs launch_repairs_;
   std::filesystem::path scratch_;
   std::string compat_header_;
   std::string fallback_folder_;  ///< headers that are looked for last

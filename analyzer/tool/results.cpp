@@ -99,18 +99,10 @@ std::vector<Entry> read_sidecar(const std::string& path, FileResults& out) {
       out.hidden.emplace_back(text_of(*hidden, "check"), text_of(*hidden, "fingerprint"));
     } else if (const auto usr = object->getString("not_followed")) {
       out.not_followed.push_back(usr->str());
-    } else if (const llvm::json::Object* links = object->getObject("links")) {
+    } else if (const llvm::json::Object* summaries = object->getObject("summaries")) {
       // A source may be compiled in several ways.
-      out.links.calls.merge(names_in(links->getArray("calls")));
-      if (const llvm::json::Object* functions = links->getObject("functions")) {
-        for (const auto& [function, uses] : *functions) {
-          if (const llvm::json::Object* names = uses.getAsObject()) {
-            ir::Links::Uses& all = out.links.functions[function.str()];
-            all.used.merge(names_in(names->getArray("used")));
-            all.told.merge(names_in(names->getArray("told")));
-          }
-        }
-      }
+      out.summaries_written.insert(text_of(*summaries, "written"));
+      out.summaries_read.merge(names_in(summaries->getArray("read")));
     } else if (const auto error = object->getString("error")) {
       out.errors.push_back(error->str());
     } else if (const llvm::json::Object* counts = object->getObject("counts")) {

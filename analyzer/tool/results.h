@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "analyzer/analysis/hazard.h"
-#include "analyzer/ir/links.h"
 #include "clang/Tooling/Core/Diagnostic.h"
 
 namespace streamsan::analyzer {
@@ -67,8 +66,8 @@ struct FileResults {
   std::vector<std::string> known_fingerprints;              ///< findings that a baseline in the configuration kept back
   std::vector<std::pair<std::string, std::string>> hidden;  ///< latent findings not shown: check, fingerprint
   std::vector<std::string> not_followed;  ///< functions of other files that are given streams or events
-  ir::Links links;                        ///< where summaries were written
-  std::vector<std::string> errors;        ///< of the checks: a model file that cannot be read
+  std::set<std::string> summaries_written, summaries_read;  ///< their names (tidy/summary_files.h)
+  std::vector<std::string> errors;                          ///< of the checks: a model file that cannot be read
   std::uint32_t functions_analyzed = 0;
   bool analysed = false;  ///< the checks ran
   std::string dump;

@@ -8,12 +8,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <list>
 #include <map>
+#include <numeric>
 #include <optional>
 
 #include "analyzer/tool/signals.h"
@@ -102,20 +105,25 @@ int start(const Job& job, const sigset_t& mask, pid_t& pid) {
 
 }  // namespace
 
-void run_jobs(const std::vector<Job>& jobs, unsigned parallel, const std::function<void(std::size_t)>& begun,
-              const std::function<void(std::size_t, int)>& done) {
+void run_jobs(const std::vector<Job>& jobs, unsigned parallel, const std::function<bool(std::size_t)>& prefers_to_wait,
+              const std::function<void(std::size_t)>& begun, const std::function<void(std::size_t, int)>& done) {
   const SignalsHeld signals;
   Running running;
-  std::size_t next = 0;
+  std::list<std::size_t> left(jobs.size());
+  std::iota(left.begin(), left.end(), 0);
   bool crowded = false;  // the system lets us have no further process until one of ours has ended
-  while (noted_signal() == 0 && (next < jobs.size() || running.size() > 0)) {
-    if (next < jobs.size() && running.size() < parallel && !crowded) {
+  while (noted_signal() == 0 && (!left.empty() || running.size() > 0)) {
+    if (!left.empty() && running.size() < parallel && !crowded) {
+      const auto willing = std::find_if_not(left.begin(), left.end(), prefers_to_wait);
+      const auto chosen = willing == left.end() ? left.begin() : willing;  // no processor is left without work
+      const std::size_t next = *chosen;
       pid_t pid = -1;
       const int failed = start(jobs[next], signals.before(), pid);
       crowded = (failed == EAGAIN || failed == ENOMEM) && running.size() > 0;
       if (crowded) {
         continue;
       }
+      left.erase(chosen);
       if (failed == 0) {
         running.add(pid, next);
       }
@@ -124,7 +132,6 @@ void run_jobs(const std::vector<Job>& jobs, unsigned parallel, const std::functi
       if (failed != 0) {
         done(next, -1);
       }
-      ++next;
     } else if (const auto ended = running.take_ended()) {
       crowded = false;
       const SignalsHeld::Released released(signals);

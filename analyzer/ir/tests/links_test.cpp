@@ -6,31 +6,96 @@
 namespace streamsan::analyzer::ir {
 namespace {
 
-using Units = std::vector<Links>;
-using Answers = std::vector<bool>;
+using Units = std::vector<std::size_t>;
 
 /// Uses and tells of the same.
-Links::Uses both(const std::string& name) { return {{name}, {name}}; }
+Links::Uses both(const std::string& name) { return {.used = {name}, .told = {name}}; }
+Links::Uses uses(const std::string& name) { return {.used = {name}}; }
+Links::Uses calls(const std::string& usr) { return {.calls = {usr}}; }
 
-TEST(Links, WhoCallsAFunctionOfAnotherDependsOnIt) {
-  EXPECT_EQ(depend_on_others(Units{{{{"use", {}}}, {"fill"}}, {{{"fill", {}}}, {}}}), (Answers{true, false}));
-  EXPECT_EQ(depend_on_others(Units{{{{"use", {}}}, {"printf"}}, {{{"fill", {}}}, {}}}), (Answers{false, false}));
+/// Of which of the others does the unit need a function?
+Units needed(const Links& unit, const std::vector<Links>& others) {
+  const Neighbours::Needed found = Neighbours(others).of(unit);
+  return {found.units.begin(), found.units.end()};
 }
 
-TEST(Links, WhoUsesAFieldDependsOnOtherFunctionsThatTellOfIt) {
-  const Links uses{{{"run", {{"Lane::stream"}, {}}}}, {}};
-  EXPECT_EQ(depend_on_others(Units{uses, {{{"wait", both("Lane::stream")}}, {}}}), (Answers{true, false}));
-  EXPECT_EQ(depend_on_others(Units{uses, {{{"wait", both("Ring::stream")}}, {}}}), (Answers{false, false}));
-  EXPECT_EQ(depend_on_others(Units{uses, {{{"launch", {{"Lane::stream"}, {}}}}, {}}}), (Answers{false, false}));
+TEST(Links, WhoCallsAFunctionNeedsTheUnitThatDefinesIt) {
+  const Links fill{.functions = {{"fill", {}}}}, other{.functions = {{"other", {}}}};
+  EXPECT_EQ(needed({.functions = {{"use", calls("fill")}}}, {other, fill}), Units{1});
+  EXPECT_EQ(needed({.functions = {{"use", calls("printf")}}}, {other, fill}), Units{});
+}
+
+TEST(Links, WhatTheyCallInTurnIsNeededToo) {
+  const Links fill{.functions = {{"fill", calls("wait")}, {"unrelated", calls("other")}}};
+  const Links wait{.functions = {{"wait", {}}}}, other{.functions = {{"other", {}}}};
+  EXPECT_EQ(needed({.functions = {{"use", calls("fill")}}}, {fill, other, wait}), (Units{0, 2}));
+}
+
+TEST(Links, WhoUsesAFieldNeedsOtherFunctionsThatTellOfIt) {
+  const Links unit{.functions = {{"run", uses("Lane::stream")}}};
+  EXPECT_EQ(needed(unit, {{.functions = {{"wait", both("Lane::stream")}}}}), Units{0});
+  EXPECT_EQ(needed(unit, {{.functions = {{"wait", both("Ring::stream")}}}}), Units{});
+  EXPECT_EQ(needed(unit, {{.functions = {{"launch", uses("Lane::stream")}}}}), Units{});
 }
 
 TEST(Links, FunctionsOfACommonHeaderTellNothingNew) {
-  const Links one{{{"inline_wait", both("Lane::stream")}, {"main", {}}}, {}};
-  EXPECT_EQ(depend_on_others(Units{one, one}), (Answers{false, false}));
+  const Links one{.functions = {{"inline_wait", both("Lane::stream")}, {"main", {}}}};
+  EXPECT_EQ(needed(one, {one, one}), Units{});
   Links other = one;
   other.functions["reset"] = both("Lane::stream");
-  EXPECT_EQ(depend_on_others(Units{one, other}), (Answers{true, false}))
-      << "the second one knows all that the first does";
+  EXPECT_EQ(needed(one, {other}), Units{0});
+  EXPECT_EQ(needed(other, {one}), Units{}) << "it knows all that the first does";
+}
+
+TEST(Links, OfAHeaderOnlyWhatTheSourceCallsCounts) {
+  Links unit{.functions = {{"run", {}}, {"inline_help", calls("fill")}}};
+  unit.functions["inline_help"].of_header = true;
+  const Links fill{.functions = {{"fill", {}}}};
+  EXPECT_EQ(needed(unit, {fill}), Units{});
+  unit.functions["run"] = calls("inline_help");
+  EXPECT_EQ(needed(unit, {fill}), Units{0});
+}
+
+TEST(Links, WhatOthersUseIsNotTheUnitsMatter) {
+  const Links fill{.functions = {{"fill", uses("Lane::stream")}}}, wait{.functions = {{"wait", both("Lane::stream")}}};
+  EXPECT_EQ(needed({.functions = {{"use", calls("fill")}}}, {fill, wait}), Units{0});
+}
+
+TEST(Links, WhatATellerCallsCountsInItsOwnUnit) {
+  const Links unit{.functions = {{"run", uses("Lane::stream")}}}, far{.functions = {{"far", {}}}};
+  Links teller{.functions = {{"tell", both("Lane::stream")}, {"near", calls("far")}}};
+  teller.functions["tell"].calls = {"near", "far"};
+  const std::vector<Links> others{teller, far};
+  const Neighbours::Needed found = Neighbours(others).of(unit);
+  EXPECT_EQ(found.units, std::set<std::size_t>{0});
+  EXPECT_EQ(found.functions, (std::set<std::string>{"near", "tell"}));
+}
+
+TEST(Links, ProgramsTellEachOtherNothing) {
+  const Links program{.functions = {{"main", uses("stream")}}, .is_program = true};
+  Links part{.functions = {{"wait", both("stream")}}};
+  EXPECT_EQ(needed(program, {part}), Units{0});
+  part.is_program = true;
+  EXPECT_EQ(needed(program, {part}), Units{});
+}
+
+TEST(Links, ReadsWhatItPrints) {
+  const Links links{
+      .functions = {{"f", {.used = {"A::s", "g"}, .told = {"g"}, .calls = {"h"}}}, {"h", {.of_header = true}}},
+      .is_program = true};
+  const std::string text = print(links);
+  Links read;
+  ASSERT_TRUE(read_links(text, read));
+  EXPECT_EQ(print(read), text);
+  EXPECT_EQ(text, "streamsan-links 1\nmain\nf f\nu A::s\nu g\nt g\nc h\nh h\n");
+}
+
+TEST(Links, RefusesWhatIsDamagedOrOfAnotherVersion) {
+  for (const char* const text : {"streamsan-links 2\n", "streamsan-links 1\nu field\n", "streamsan-links 1\nx y\n",
+                                 "streamsan-links 1\nf us", "f f\n"}) {
+    Links read;
+    EXPECT_FALSE(read_links(text, read)) << text;
+  }
 }
 
 TEST(Links, WorkAloneTellsOnlyOtherMethodsOfTheClass) {
@@ -43,7 +108,7 @@ TEST(Links, WorkAloneTellsOnlyOtherMethodsOfTheClass) {
     function.blocks.push_back({.ops = {Op{.kind = kind, .stream = {.kind = Operand::Kind::Value, .place = field}}}});
     Program program;
     program.functions.emplace("f", std::move(function));
-    return links_of(program).functions.at("f");
+    return links_of(program, "").functions.at("f");
   };
   EXPECT_EQ(linked(Place::Kind::Parameter, OpKind::Enqueue).told.size(), 0U);
   EXPECT_EQ(linked(Place::Kind::Parameter, OpKind::Enqueue).used, std::set<std::string>{"Lane::stream"});

@@ -77,7 +77,8 @@ TEST_F(LaunchRepairInFiles, FollowsQuotedIncludes) {
   const std::string beside = write("b.cuh", "#include \"a.cu\"\nk<<<1, {2}>>>();");
   const std::string found = write("include/c.h", "k<<<1, {3}>>>();");
   write("d.h", "k<<<1, {4}>>>();");
-  const auto texts = repair_with_includes(main, {(folder_ / "include").string()});
+  IncludedText included;
+  const auto texts = LaunchRepairs(included).with_includes(main, {(folder_ / "include").string()});
   ASSERT_EQ(texts.size(), 2U);
   EXPECT_EQ(texts.at(beside), "#include \"a.cu\"\nk<<<1, (2)>>>();");
   EXPECT_EQ(texts.at(found), "k<<<1, (3)>>>();");

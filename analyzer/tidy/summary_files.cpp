@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "analyzer/tidy/summary_files.h"
+
+#include <filesystem>
+
+#include "analyzer/ir/text.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
+
+namespace streamsan::analyzer {
+namespace {
+
+namespace fs = std::filesystem;
+
+void write(const fs::path& path, const std::string& text, std::vector<std::string>& errors) {
+  llvm::Error error = llvm::writeToOutput(path.string(), [&](llvm::raw_ostream& out) {
+    out << text;
+    return llvm::Error::success();
+  });
+  if (error)
+    errors.push_back("summaries cannot be written to '" + path.parent_path().string() +
+                     "': " + llvm::toString(std::move(error)));
+}
+
+}  // namespace
+
+std::string summary_name(const std::string& source) {
+  return llvm::sys::path::stem(source).str() + "-" + llvm::utohexstr(llvm::xxh3_64bits(source), /*LowerCase=*/true);
+}
+
+void write_summaries(const ir::Program& program, const ir::Links& links, const std::string& name,
+                     const std::string& folder, std::vector<std::string>& errors) {
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  write(fs::path(folder) / (name + ".json"), ir::print_summaries(program), errors);
+  write(fs::path(folder) / (name + ".links"), ir::print(links), errors);
+}
+
+std::set<std::string> read_summaries(ir::Program& program, const ir::Links& own, const std::string& own_name,
+                                     const std::string& folder, std::vector<std::string>& errors) {
+  std::set<std::string> read;
+  std::error_code failed;
+  std::set<fs::path> files;  // in one order on all systems
+  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
+    if (at->path().extension() == ".json" && at->path().stem() != own_name) files.insert(at->path());
+  if (failed) errors.push_back("summaries cannot be read from '" + folder + "': " + failed.message());
+
+  const auto add = [&](const fs::path& file, const std::set<std::string>* wanted) {
+    const auto buffer = llvm::MemoryBuffer::getFile(file.string());
+    std::string error = buffer ? "" : buffer.getError().message();
+    if (buffer) ir::read_summaries((*buffer)->getBuffer(), program, error, wanted);
+    if (!error.empty()) errors.push_back("summary '" + file.string() + "' cannot be read: " + error);
+    read.insert(file.stem().string());
+  };
+  std::vector<fs::path> with_links;
+  std::vector<ir::Links> links;
+  for (const fs::path& file : files) {
+    const fs::path beside = fs::path(file).replace_extension(".links");
+    const auto buffer = llvm::MemoryBuffer::getFile(beside.string());
+    if (!buffer) {
+      add(file, nullptr);
+    } else if (ir::Links one; ir::read_links((*buffer)->getBuffer(), one)) {
+      with_links.push_back(file);
+      links.push_back(std::move(one));
+    } else {
+      errors.push_back("links of a summary, '" + beside.string() + "', cannot be read: damaged, or of another version");
+    }
+  }
+  const ir::Neighbours::Needed needed = ir::Neighbours(links).of(own);
+  for (const std::size_t unit : needed.units) add(with_links[unit], &needed.functions);
+  return read;
+}
+
+}  // namespace streamsan::analyzer

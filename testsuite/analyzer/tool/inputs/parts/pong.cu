@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "parts.cuh"
+
+void ping(float* data, cudaStream_t stream);
+
+void pong(float* data, cudaStream_t stream) { produce<<<1, 32, 0, stream>>>(data); }
+
+void pong_and_read(float* sum) {
+  float* data;
+  cudaStream_t s1, s2;
+  cudaMalloc(&data, 32 * sizeof(float));
+  cudaStreamCreate(&s1);
+  cudaStreamCreate(&s2);
+  ping(data, s1);
+  consume<<<1, 1, 0, s2>>>(data, sum);
+  cudaDeviceSynchronize();
+}
