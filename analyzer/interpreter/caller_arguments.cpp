@@ -94,7 +94,7 @@ const clang::ParmVarDecl* CallerArguments::counted_array(const clang::FunctionDe
   return found;
 }
 
-/// A variable for each parameter: "a1, static_cast<T&&>(a2)".
+/// A value for each parameter: "a1, (int)64, static_cast<T&&>(a2)".
 std::optional<std::string> CallerArguments::list_of(const clang::FunctionDecl& function, int depth) {
   std::string list;
   const bool bytes = std::ranges::any_of(
@@ -285,9 +285,10 @@ std::optional<std::string> CallerArguments::pointer(QualType type, llvm::StringR
     return cast(type, "\"text\"");
   if (counted_ != nullptr && filled_ == counted_ && depth == 0) return pointers(type, called, depth);
   if (is_object(type)) {
-    // A list, a tree: a node with another one behind it.
-    constexpr std::size_t kMostNodes = 2;
-    if (filling_.count(pointee->getAsCXXRecordDecl()->getCanonicalDecl()) >= kMostNodes) return std::nullopt;
+    // A list has three nodes; of a tree, whose nodes have many others, each has those next to it.
+    const auto own = filling_.equal_range(pointee->getAsCXXRecordDecl()->getCanonicalDecl());
+    const bool in_a_row = std::all_of(own.first, own.second, [&](const auto& each) { return each.second == element_; });
+    if (std::distance(own.first, own.second) >= (in_a_row ? 3 : 2)) return std::nullopt;
     const auto one = shared(pointee.getUnqualifiedType(), called, depth + 1);
     return one ? std::optional(cast(type, "&" + *one)) : std::nullopt;
   }
@@ -330,7 +331,7 @@ std::optional<std::string> CallerArguments::array(QualType type, llvm::StringRef
   return fill_array(name, type, called, depth) ? std::optional(name) : std::nullopt;
 }
 
-/// One that is all zeros.
+/// `name` is all zeros before.
 bool CallerArguments::fill_array(const std::string& name, QualType type, llvm::StringRef called, int depth) {
   const clang::ConstantArrayType* of = context_.getAsConstantArrayType(type);
   const QualType element = of->getElementType().getUnqualifiedType();
@@ -386,7 +387,7 @@ bool says_nothing(const clang::FieldDecl& field) {
 
 }  // namespace
 
-/// Fields that say nothing of themselves, of an object that is all zeros.
+/// Fields that say nothing of themselves. `name` is all zeros before.
 void CallerArguments::fill(const std::string& name, const clang::CXXRecordDecl& record, int depth) {
   const auto is_number = [](QualType type) {
     return type->isIntegerType() && !type->isBooleanType() && !type->isEnumeralType();
@@ -396,7 +397,7 @@ void CallerArguments::fill(const std::string& name, const clang::CXXRecordDecl& 
                            return is_number(field->getType()) && meaning_of(field->getName()) == Meaning::Device;
                          });
   if (elsewhere) line(std::string(kOnDevice) + "(" + element_ + kDevice + ");");
-  const auto filling = filling_.insert(record.getCanonicalDecl());
+  const auto filling = filling_.emplace(record.getCanonicalDecl(), element_);
   for (const clang::FieldDecl* field : record.fields()) {
     if (field->getAccess() != clang::AS_public && field->getAccess() != clang::AS_none) continue;
     const QualType type = field->getType();

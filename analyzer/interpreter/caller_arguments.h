@@ -138,10 +138,11 @@ class CallerArguments {
   int calls_ = 0;                                               ///< for which arguments were made
   std::string element_;                                         ///< in a loop that makes elements: its counter
   std::map<const clang::CXXRecordDecl*, std::string> objects_;  ///< of the program's classes, in this call
-  std::multiset<const clang::CXXRecordDecl*> filling_;  ///< classes whose fields are given values, one in the other
-  std::string begins_at_;                               ///< what the last number that is a begin was given
-  const clang::DeclContext* begins_in_ = nullptr;       ///< where that was declared
-  std::set<std::uint64_t> compared_;                    ///< numbers given in this call because they are compared with
+  /// Classes whose fields are given values, one in the other, and the element_ then.
+  std::multimap<const clang::CXXRecordDecl*, std::string> filling_;
+  std::string begins_at_;                          ///< what the last number that is a begin was given
+  const clang::DeclContext* begins_in_ = nullptr;  ///< where that was declared
+  std::set<std::uint64_t> compared_;               ///< numbers given in this call because they are compared with
   bool again_ = false;
   std::map<const clang::ParmVarDecl*, std::string> first_;  ///< objects that the first call referred to
   std::vector<std::pair<const clang::CXXRecordDecl*, std::string>> lent_;

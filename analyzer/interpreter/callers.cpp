@@ -25,8 +25,8 @@
 // which one, and whether two references are to one object, are given in several ways (Way). What shows with one value of a
 // flag only, or only if two references are to one object or are to two, does not count. What refuses these, or takes too
 // long, is given more room, and then few of everything. A type that no argument can be made for (a template's, an abstract
-// class with several derived ones) leaves its function without a caller. Of functions that are the same but for the
-// kernels that they launch two get one (look_alikes.h).
+// class with several derived ones) leaves its function without a caller. Of functions that are the same but for what their
+// kernels compute two get one, as long as these show nothing (look_alikes.h).
 //
 // STREAMS of the caller's may all be one, so two of them never conflict. But who gives an array of streams gives different
 // ones: why else an array. And a class that has a mutex, or keeps something for each stream, is meant for several streams.
@@ -341,7 +341,7 @@ std::vector<Caller> callers(Symbols& symbols, LeftOut& left_out) {
         if (!caller) break;
         any = true;
         if (!texts.insert(caller->text).second) continue;
-        caller->name = kCallerPrefix + std::to_string(result.size());
+        caller->name = kCallerPrefix + std::to_string(left_out.next_number++);
         caller->text = "extern \"C\" void " + caller->name + "() {\n" + caller->text + "}\n";
         caller->lines.insert(caller->lines.begin(), Caller::Line::Other);
         if (caller->again != 0) ++caller->again;
@@ -370,7 +370,7 @@ std::vector<Caller> callers(Symbols& symbols, LeftOut& left_out) {
   LookAlikes look_alikes(context.getSourceManager());
   for (const clang::FunctionDecl* function : candidates.functions) {
     if (uses.uses(*function)) continue;
-    if (look_alikes.is_one_more(*function))
+    if (left_out.spares_look_alikes && look_alikes.is_one_more(*function))
       ++left_out.look_alikes;
     else
       add([&](const Way& way) { return caller_of(symbols, way, known, *function); });

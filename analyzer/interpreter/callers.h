@@ -44,10 +44,12 @@ struct Caller {
   const clang::CXXRecordDecl* record = nullptr;  ///< of the object whose life it is; nullptr: it calls one function
 };
 
-/// Functions and classes that get no caller.
+/// Which functions and classes get no caller.
 struct LeftOut {
-  std::size_t too_many = 0;     ///< for the time that it takes
-  std::size_t look_alikes = 0;  ///< look_alikes.h
+  bool spares_look_alikes = false;  ///< asked for: a third function like two others gets none
+  std::size_t next_number = 0;      ///< in the names of callers: Sema knows those that were made before
+  std::size_t too_many = 0;         ///< for the time that it takes
+  std::size_t look_alikes = 0;      ///< look_alikes.h
 };
 
 /// Of functions and classes in the main file.

@@ -254,8 +254,11 @@ Followed follow_main(clang::ASTContext& context, const Models& models, clang::Pr
   return result;
 }
 
+namespace {
+
+/// `left_out`: what has no caller; whether look-alikes are to have none is said in it, too.
 Followed follow_callers(clang::ASTContext& context, const Models& models, clang::Preprocessor& preprocessor,
-                        const FollowOptions& options) {
+                        const FollowOptions& options, LeftOut& left_out) {
   Followed result;
   if (context.getDiagnostics().hasUncompilableErrorOccurred()) return result;
   const OnlyItsOwn only(*context.getTranslationUnitDecl());
@@ -265,15 +268,15 @@ Followed follow_callers(clang::ASTContext& context, const Models& models, clang:
     Symbols symbols(context, models);
     LateParser parser(preprocessor);
     if (!parser.parse(kGivenFunctions)) return;
-    LeftOut left_out;
     std::vector<Caller> written = callers(symbols, left_out);  // not of what is parsed from here on
     if (left_out.too_many != 0)
       result.callers.push_back(
           {std::to_string(left_out.too_many) + " functions and classes", "there are too many of them", {}});
     if (left_out.look_alikes != 0)
-      result.callers.push_back({std::to_string(left_out.look_alikes) + " functions",
-                                "others that differ in kernels and template arguments alone have one",
-                                {}});
+      result.callers.push_back(
+          {std::to_string(left_out.look_alikes) + (left_out.look_alikes == 1 ? " function" : " functions"),
+           "two that differ from them in what their kernels compute show something",
+           {}});
     const bool torch = parse_torch(parser, context);
     std::vector<Caller> made;
     std::set<std::size_t> incomplete;  // groups
@@ -316,6 +319,21 @@ Followed follow_callers(clang::ASTContext& context, const Models& models, clang:
     result.hazards = found_in(groups);
   });
   diagnostics.setSuppressAllDiagnostics(suppressed);  // after a crash of the parser
+  return result;
+}
+
+}  // namespace
+
+Followed follow_callers(clang::ASTContext& context, const Models& models, clang::Preprocessor& preprocessor,
+                        const FollowOptions& options) {
+  LeftOut left_out{.spares_look_alikes = true};
+  Followed result = follow_callers(context, models, preprocessor, options, left_out);
+  const auto is_shown = [](const Hazard& hazard) { return hazard.level != Level::Latent; };
+  // What one of them does wrong, each of them does.
+  if (left_out.look_alikes != 0 && std::ranges::any_of(result.hazards, is_shown)) {
+    left_out = {.next_number = left_out.next_number};
+    result = follow_callers(context, models, preprocessor, options, left_out);
+  }
   return result;
 }
 

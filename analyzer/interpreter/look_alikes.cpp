@@ -1,27 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "analyzer/interpreter/look_alikes.h"
 
+#include <set>
+
+#include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
-#include "clang/AST/Decl.h"
+#include "clang/AST/DeclCXX.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/Basic/SourceManager.h"
 #include "llvm/ADT/Hashing.h"
 
 namespace streamsan::analyzer {
+namespace {
 
-/// What a function is made of, in the order in which it stands there. Names of parameters say what they mean, so they are
-/// part of it (caller_numbers.h).
+/// The pointers among its parameters that a kernel writes through, or passes on.
+class Written : public clang::RecursiveASTVisitor<Written> {
+ public:
+  explicit Written(const clang::FunctionDecl& kernel) { TraverseStmt(kernel.getBody()); }
+  std::set<const clang::ValueDecl*> parameters;
+
+  // Clang's names.
+  bool VisitBinaryOperator(clang::BinaryOperator* operation) {
+    if (operation->isAssignmentOp()) mark(operation->getLHS());
+    return true;
+  }
+  bool VisitUnaryOperator(clang::UnaryOperator* operation) {
+    if (operation->isIncrementDecrementOp() || operation->getOpcode() == clang::UO_AddrOf)
+      mark(operation->getSubExpr());
+    return true;
+  }
+  bool VisitCallExpr(clang::CallExpr* call) {
+    for (clang::Expr* argument : call->arguments()) mark(argument);
+    return true;
+  }
+  bool VisitVarDecl(clang::VarDecl* variable) {
+    if (variable->getInit() != nullptr && variable->getType()->isPointerType()) mark(variable->getInit());
+    return true;
+  }
+
+ private:
+  void mark(clang::Stmt* part) {
+    if (part == nullptr) return;
+    if (const auto* named = llvm::dyn_cast<clang::DeclRefExpr>(part)) parameters.insert(named->getDecl());
+    for (clang::Stmt* child : part->children()) mark(child);
+  }
+};
+
+}  // namespace
+
+/// What a function is made of, in the order in which it stands there: kinds of statements, types, names, values.
 class Shape : public clang::RecursiveASTVisitor<Shape> {
  public:
   explicit Shape(LookAlikes& all) : all_(all) {}
   LookAlikes::Words words;
 
   void add_parameters(const clang::FunctionDecl& function) {
-    for (const clang::ParmVarDecl* parameter : function.parameters()) {
-      add(parameter->getType().getCanonicalType().getAsOpaquePtr());
-      add(llvm::hash_value(parameter->getName()));
-    }
+    for (const clang::ParmVarDecl* parameter : function.parameters()) add_variable(*parameter);
+  }
+  /// Of a kernel: what may be written, and what is read alone.
+  void add_uses(const clang::FunctionDecl& kernel) {
+    const Written written(kernel);
+    for (const clang::ParmVarDecl* parameter : kernel.parameters())
+      words.push_back(written.parameters.contains(parameter) ? 1 : 0);
   }
 
   // Clang's names.
@@ -29,14 +70,36 @@ class Shape : public clang::RecursiveASTVisitor<Shape> {
     words.push_back(statement->getStmtClass());
     return true;
   }
+  bool VisitExpr(clang::Expr* expression) { return add_type(expression->getType()); }
+  bool VisitVarDecl(clang::VarDecl* variable) {
+    words.push_back(variable->getStorageClass() + (variable->getTSCSpec() << 8U));
+    return add_variable(*variable);
+  }
   bool VisitDeclRefExpr(clang::DeclRefExpr* expression) { return add(*expression->getDecl()); }
   bool VisitMemberExpr(clang::MemberExpr* expression) { return add(*expression->getMemberDecl()); }
   bool VisitCXXConstructExpr(clang::CXXConstructExpr* expression) { return add(*expression->getConstructor()); }
+  bool VisitCXXDefaultArgExpr(clang::CXXDefaultArgExpr* expression) { return TraverseStmt(expression->getExpr()); }
+  bool VisitCXXDefaultInitExpr(clang::CXXDefaultInitExpr* expression) { return TraverseStmt(expression->getExpr()); }
+  bool VisitUnaryExprOrTypeTraitExpr(clang::UnaryExprOrTypeTraitExpr* trait) {
+    words.push_back(trait->getKind());
+    return !trait->isArgumentType() || add_type(trait->getArgumentType());
+  }
+  bool VisitOffsetOfExpr(clang::OffsetOfExpr* offset) {
+    for (unsigned i = 0; i < offset->getNumComponents(); ++i)
+      if (offset->getComponent(i).getKind() == clang::OffsetOfNode::Field) add(offset->getComponent(i).getField());
+    return true;
+  }
   bool VisitIntegerLiteral(clang::IntegerLiteral* literal) {
     // Not __LINE__, which the preprocessor spells.
     const bool is_line = all_.sources_.isWrittenInScratchSpace(all_.sources_.getSpellingLoc(literal->getLocation()));
     return is_line || add(llvm::hash_value(literal->getValue()));
   }
+  bool VisitFloatingLiteral(clang::FloatingLiteral* literal) { return add(hash_value(literal->getValue())); }
+  bool VisitCharacterLiteral(clang::CharacterLiteral* literal) {
+    words.push_back(literal->getValue());
+    return true;
+  }
+  bool VisitStringLiteral(clang::StringLiteral* literal) { return add(llvm::hash_value(literal->getBytes())); }
   bool VisitCXXBoolLiteralExpr(clang::CXXBoolLiteralExpr* literal) {
     words.push_back(literal->getValue() ? 1 : 0);
     return true;
@@ -58,6 +121,11 @@ class Shape : public clang::RecursiveASTVisitor<Shape> {
   bool add(llvm::hash_code hash) {
     words.push_back(static_cast<std::size_t>(hash));
     return true;
+  }
+  bool add_type(clang::QualType type) { return add(type.getCanonicalType().getAsOpaquePtr()); }
+  /// Names say what numbers mean (caller_numbers.h).
+  bool add_variable(const clang::VarDecl& variable) {
+    return add_type(variable.getType()) && add(llvm::hash_value(variable.getName()));
   }
   bool add(const clang::ValueDecl& named) {
     if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(&named)) {
@@ -82,18 +150,24 @@ LookAlikes::Number LookAlikes::shape_of(const clang::FunctionDecl& definition) {
   if (!fresh) return known->second;
   Shape shape(*this);
   shape.add_parameters(definition);
-  if (!definition.hasAttr<clang::CUDAGlobalAttr>()) shape.TraverseStmt(definition.getBody());
+  if (definition.hasAttr<clang::CUDAGlobalAttr>()) {
+    shape.add_uses(definition);
+  } else {
+    if (const auto* constructor = llvm::dyn_cast<clang::CXXConstructorDecl>(&definition))
+      for (const clang::CXXCtorInitializer* each : constructor->inits()) shape.TraverseStmt(each->getInit());
+    shape.TraverseStmt(definition.getBody());
+  }
   return known_[&definition] = shapes_.try_emplace(std::move(shape.words), shapes_.size() + 1).first->second;
 }
 
 LookAlikes::Number LookAlikes::callee(const clang::FunctionDecl& function) {
-  const clang::FunctionDecl* pattern = function.getTemplateInstantiationPattern();
   const clang::FunctionDecl* definition = nullptr;
-  const bool is_template = pattern != nullptr;
-  if (!is_template && function.hasBody(definition) &&
-      sources_.isInMainFile(sources_.getExpansionLoc(definition->getLocation())))
+  const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(&function);
+  const bool is_virtual = method != nullptr && method->isVirtual();
+  if (!is_virtual && !function.isDefaulted() && function.hasBody(definition) &&
+      !sources_.isInSystemHeader(sources_.getExpansionLoc(definition->getLocation())))
     return shape_of(*definition);
-  return reinterpret_cast<Number>((is_template ? pattern : &function)->getCanonicalDecl());
+  return reinterpret_cast<Number>(function.getCanonicalDecl());
 }
 
 }  // namespace streamsan::analyzer

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions that are the same but for the kernels that they launch, and for the template arguments of what they call:
+// Functions that are the same but for what the kernels compute that they launch:
 //
 //     void abs(const float* in, float* out, cudaStream_t s) { abs_kernel<<<8, 256, 0, s>>>(in, out); }
 //     void op_abs(Context& context, Tensor* out) { abs(out->from, out->data, context.stream()); }
 //     void neg(const float* in, float* out, cudaStream_t s) { neg_kernel<<<8, 256, 0, s>>>(in, out); }
 //     void op_neg(Context& context, Tensor* out) { neg(out->from, out->data, context.stream()); }
 //
-// A library has dozens of them, and what the first two do with streams the others do, too. Only calls of functions of the
-// main file are looked into; any other callee must be the same one.
+// A library has dozens of them, and what the first two do with streams the others do, too. Two functions are alike if
+// they have the same statements, with the same types, names and values in them; the functions that they call are the
+// same ones, or alike; and so are kernels that take the same parameters and write through the same ones. What a template
+// was made into is looked into as any function is. A class, and with it what its objects do at their end, is the same or
+// another one: it is not looked into.
 #pragma once
 
 #include <cstdint>

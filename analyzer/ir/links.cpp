@@ -168,13 +168,17 @@ Neighbours::Neighbours(const std::vector<Links>& units) : units_(units) {
     }
 }
 
-Neighbours::Needed Neighbours::of(const Links& unit) const {
+Neighbours::Needed Neighbours::of(const Links& unit, std::size_t position) const {
   Needed needed;
   // What of the unit's own functions counts.
   std::set<std::string> own, used;
   std::vector<const std::string*> open;
+  const auto is_kept_before = [&](const std::string& usr) {
+    const auto found = functions_.find(usr);
+    return found != functions_.end() && found->second.front().unit < position;
+  };
   for (const auto& [usr, uses] : unit.functions)
-    if (!uses.of_header && own.insert(usr).second) open.push_back(&usr);
+    if ((!uses.of_header || !is_kept_before(usr)) && own.insert(usr).second) open.push_back(&usr);
   // Bodies of others count with those of what they call. Of who only tells of a field, its own unit's will do.
   std::vector<std::pair<Place, bool>> others;
   const auto reach = [&](const std::unordered_map<std::string_view, Places>& index, const std::string& name,

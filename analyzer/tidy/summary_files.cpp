@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "analyzer/tidy/summary_files.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "analyzer/ir/text.h"
 #include "llvm/ADT/StringExtras.h"
@@ -28,8 +30,9 @@ void write(const fs::path& path, const std::string& text, std::vector<std::strin
 
 }  // namespace
 
-std::string summary_name(const std::string& source) {
-  return llvm::sys::path::stem(source).str() + "-" + llvm::utohexstr(llvm::xxh3_64bits(source), /*LowerCase=*/true);
+std::string summary_name(const std::string& source, unsigned compilation) {
+  return llvm::sys::path::stem(source).str() + "-" + llvm::utohexstr(llvm::xxh3_64bits(source), /*LowerCase=*/true) +
+         (compilation == 0 ? "" : "-" + std::to_string(compilation));
 }
 
 void write_summaries(const ir::Program& program, const ir::Links& links, const std::string& name,
@@ -44,33 +47,36 @@ std::set<std::string> read_summaries(ir::Program& program, const ir::Links& own,
                                      const std::string& folder, std::vector<std::string>& errors) {
   std::set<std::string> read;
   std::error_code failed;
-  std::set<fs::path> files;  // in one order on all systems
+  std::map<std::string, fs::path> files;  // in the order of their names
   for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
-    if (at->path().extension() == ".json" && at->path().stem() != own_name) files.insert(at->path());
+    if (const std::string name = at->path().stem().string(); at->path().extension() == ".json" && name != own_name)
+      files.emplace(name, at->path());
   if (failed) errors.push_back("summaries cannot be read from '" + folder + "': " + failed.message());
 
-  const auto add = [&](const fs::path& file, const std::set<std::string>* wanted) {
+  const auto add = [&](const std::string& name, const std::set<std::string>* wanted) {
+    const fs::path& file = files.at(name);
     const auto buffer = llvm::MemoryBuffer::getFile(file.string());
     std::string error = buffer ? "" : buffer.getError().message();
     if (buffer) ir::read_summaries((*buffer)->getBuffer(), program, error, wanted);
     if (!error.empty()) errors.push_back("summary '" + file.string() + "' cannot be read: " + error);
-    read.insert(file.stem().string());
+    read.insert(name);
   };
-  std::vector<fs::path> with_links;
+  std::vector<std::string> with_links;
   std::vector<ir::Links> links;
-  for (const fs::path& file : files) {
+  for (const auto& [name, file] : files) {
     const fs::path beside = fs::path(file).replace_extension(".links");
     const auto buffer = llvm::MemoryBuffer::getFile(beside.string());
     if (!buffer) {
-      add(file, nullptr);
+      add(name, nullptr);
     } else if (ir::Links one; ir::read_links((*buffer)->getBuffer(), one)) {
-      with_links.push_back(file);
+      with_links.push_back(name);
       links.push_back(std::move(one));
     } else {
       errors.push_back("links of a summary, '" + beside.string() + "', cannot be read: damaged, or of another version");
     }
   }
-  const ir::Neighbours::Needed needed = ir::Neighbours(links).of(own);
+  const auto position = static_cast<std::size_t>(std::ranges::lower_bound(with_links, own_name) - with_links.begin());
+  const ir::Neighbours::Needed needed = ir::Neighbours(links).of(own, position);
   for (const std::size_t unit : needed.units) add(with_links[unit], &needed.functions);
   return read;
 }

@@ -18,8 +18,8 @@
 
 namespace streamsan::analyzer {
 
-/// NAME for a source, by its absolute path.
-std::string summary_name(const std::string& source);
+/// NAME for a source, by its absolute path. `compilation`: how many ways to compile it come before this one.
+std::string summary_name(const std::string& source, unsigned compilation = 0);
 
 /// Writes both files, each whole or not at all: others may be reading the folder. What goes wrong is one line in `errors`.
 void write_summaries(const ir::Program& program, const ir::Links& links, const std::string& name,

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <ranges>
 #include <set>
 #include <tuple>
@@ -163,7 +164,9 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
   if (!settings.summaries_out.empty() || !settings.summaries_in.empty()) {
     std::error_code ignored;
     const std::string source = main_file(context);
-    const std::string summary = summary_name(fs::absolute(source, ignored).lexically_normal().string());
+    static std::map<std::string, unsigned> compilations;  // of a worker's source
+    const std::string path = fs::absolute(source, ignored).lexically_normal().string();
+    const std::string summary = summary_name(path, compilations[path]++);
     const ir::Links links = ir::links_of(lowered.program, source);
     if (!settings.summaries_out.empty()) {
       result.summary = summary;

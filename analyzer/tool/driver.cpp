@@ -29,6 +29,7 @@
 
 #include "analyzer/ir/links.h"
 #include "analyzer/models/model.h"
+#include "analyzer/tidy/summary_files.h"
 #include "analyzer/tool/baseline.h"
 #include "analyzer/tool/configuration.h"
 #include "analyzer/tool/files.h"
@@ -48,25 +49,28 @@ namespace fs = std::filesystem;
 
 /// By position: what is needed of other translation units (ir/links.h) was not all read.
 std::vector<bool> lack_summaries(const fs::path& folder, const std::vector<FileResults>& results) {
-  std::vector<std::string> names;
-  std::vector<ir::Links> links;
-  std::map<std::string, std::size_t> positions;
+  std::map<std::string, ir::Links> found;  // in the order of their names
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     std::string text;
     ir::Links one;
     if (entry.path().extension() == ".links" && read_file(entry.path(), text) && ir::read_links(text, one)) {
-      positions.emplace(entry.path().stem().string(), names.size());
-      names.push_back(entry.path().stem().string());
-      links.push_back(std::move(one));
+      found.emplace(entry.path().stem().string(), std::move(one));
     }
+  }
+  std::vector<std::string> names;
+  std::vector<ir::Links> links;
+  for (auto& [name, one] : found) {
+    names.push_back(name);
+    links.push_back(std::move(one));
   }
   const ir::Neighbours neighbours(links);
   std::vector<bool> lacking;
   for (const FileResults& result : results) {
     const auto lacks_any = [&](const std::string& own) {
-      const auto position = positions.find(own);
-      return position != positions.end() &&
-             std::ranges::any_of(neighbours.of(links[position->second]).units,
+      const auto at = std::ranges::lower_bound(names, own);
+      if (at == names.end() || *at != own) return false;
+      const auto position = static_cast<std::size_t>(at - names.begin());
+      return std::ranges::any_of(neighbours.of(links[position], position).units,
                                  [&](std::size_t unit) { return !result.summaries_read.contains(names[unit]); });
     };
     lacking.push_back(std::ranges::any_of(result.summaries_written, lacks_any));
@@ -106,11 +110,15 @@ std::vector<std::size_t> all_of(const std::vector<Source>& sources) {
   return indices;
 }
 
-/// Throws what the file system refuses.
-void copy_summaries(const fs::path& from, const fs::path& to, const std::string& prefix) {
+constexpr const char* kGiven = "given-";  ///< before the names of summaries that the user gave
+
+/// Throws what the file system refuses. `wanted`: by their names.
+template <typename Wanted>
+void copy_summaries(const fs::path& from, const fs::path& to, const std::string& prefix, const Wanted& wanted) {
   fs::create_directories(to);
   for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
-    if (entry.path().extension() == ".json" || entry.path().extension() == ".links") {
+    const bool is_one = entry.path().extension() == ".json" || entry.path().extension() == ".links";
+    if (is_one && wanted(entry.path().stem().string())) {
       fs::copy_file(entry.path(), to / (prefix + entry.path().filename().string()),
                     fs::copy_options::overwrite_existing);
     }
@@ -191,7 +199,11 @@ void Run::prepare(std::string& error) {
     const fs::path folder = scratch_.path() / "summaries";
     fs::create_directory(folder);
     if (!line_.summaries_in.empty()) {
-      copy_summaries(line_.summaries_in, folder, "given-");
+      std::set<std::string> own;  // older ones of the sources of this run say nothing
+      for (const Source& source : sources_) {
+        for (unsigned i = 0; i < source.compilations.size(); ++i) own.insert(summary_name(source.file, i));
+      }
+      copy_summaries(line_.summaries_in, folder, kGiven, [&](const std::string& name) { return !own.contains(name); });
     }
     kept_summaries_ = std::exchange(line_.summaries_out, folder.string());
     line_.summaries_in = folder.string();
@@ -306,7 +318,8 @@ void Run::analyse_across() {
   std::string error;
   if (!kept_summaries_.empty()) {
     try {
-      copy_summaries(line_.summaries_out, kept_summaries_, "");
+      copy_summaries(line_.summaries_out, kept_summaries_, "",
+                     [](const std::string& name) { return !name.starts_with(kGiven); });
     } catch (const fs::filesystem_error& cannot) {  // no reason to lose what was found
       fail("--summaries-out: " + std::string(cannot.what()));
     }

@@ -17,7 +17,8 @@ class Definitions {
 
   void see(const clang::Token& token, llvm::StringRef name) {
     if (inside_ > 0) {
-      if ((token.is(clang::tok::l_paren) || token.is(clang::tok::less)) && !last_.empty()) found_.calls.insert(last_.str());
+      if ((token.is(clang::tok::l_paren) || token.is(clang::tok::less)) && !last_.empty())
+        found_.calls.insert(last_.str());
       last_ = name;
       inside_ += token.is(clang::tok::l_brace) ? 1 : token.is(clang::tok::r_brace) ? -1 : 0;
       if (inside_ == 0) begin();

@@ -15,7 +15,7 @@ Links::Uses calls(const std::string& usr) { return {.calls = {usr}}; }
 
 /// Of which of the others does the unit need a function?
 Units needed(const Links& unit, const std::vector<Links>& others) {
-  const Neighbours::Needed found = Neighbours(others).of(unit);
+  const Neighbours::Needed found = Neighbours(others).of(unit, others.size());
   return {found.units.begin(), found.units.end()};
 }
 
@@ -47,13 +47,15 @@ TEST(Links, FunctionsOfACommonHeaderTellNothingNew) {
   EXPECT_EQ(needed(other, {one}), Units{}) << "it knows all that the first does";
 }
 
-TEST(Links, OfAHeaderOnlyWhatTheSourceCallsCounts) {
+TEST(Links, AFunctionOfAHeaderThatNobodyCallsIsTheFirstOnesMatter) {
   Links unit{.functions = {{"run", {}}, {"inline_help", calls("fill")}}};
   unit.functions["inline_help"].of_header = true;
-  const Links fill{.functions = {{"fill", {}}}};
-  EXPECT_EQ(needed(unit, {fill}), Units{});
+  const std::vector<Links> all{{.functions = {{"fill", {}}}}, unit, unit};
+  const Neighbours neighbours(all);
+  EXPECT_EQ(neighbours.of(unit, 1).units, std::set<std::size_t>{0});
+  EXPECT_EQ(neighbours.of(unit, 2).units, std::set<std::size_t>{});
   unit.functions["run"] = calls("inline_help");
-  EXPECT_EQ(needed(unit, {fill}), Units{0});
+  EXPECT_EQ(neighbours.of(unit, 2).units, std::set<std::size_t>{0});
 }
 
 TEST(Links, WhatOthersUseIsNotTheUnitsMatter) {
@@ -66,7 +68,7 @@ TEST(Links, WhatATellerCallsCountsInItsOwnUnit) {
   Links teller{.functions = {{"tell", both("Lane::stream")}, {"near", calls("far")}}};
   teller.functions["tell"].calls = {"near", "far"};
   const std::vector<Links> others{teller, far};
-  const Neighbours::Needed found = Neighbours(others).of(unit);
+  const Neighbours::Needed found = Neighbours(others).of(unit, others.size());
   EXPECT_EQ(found.units, std::set<std::size_t>{0});
   EXPECT_EQ(found.functions, (std::set<std::string>{"near", "tell"}));
 }
