@@ -48,9 +48,10 @@ std::set<std::string> read_summaries(ir::Program& program, const ir::Links& own,
   std::set<std::string> read;
   std::error_code failed;
   std::map<std::string, fs::path> files;  // in the order of their names
-  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
-    if (const std::string name = at->path().stem().string(); at->path().extension() == ".json" && name != own_name)
-      files.emplace(name, at->path());
+  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
+    if (at->path().extension() != ".json") continue;
+    if (std::string name = at->path().stem().string(); name != own_name) files.emplace(std::move(name), at->path());
+  }
   if (failed) errors.push_back("summaries cannot be read from '" + folder + "': " + failed.message());
 
   const auto add = [&](const std::string& name, const std::set<std::string>* wanted) {
