@@ -18,11 +18,18 @@ std::string shared_name(const Place& place) {
   return is_shared ? place.name : "";
 }
 
+/// A field of an object that the function has made for itself, or of a part of it: nobody else's.
+bool is_of_own_object(const Function& function, PlaceId id) {
+  const auto [variable, through_pointer] = root(function, id);
+  const Place::Kind kind = function[variable].kind;
+  return !through_pointer && (kind == Place::Kind::Local || kind == Place::Kind::Temporary);
+}
+
 /// Fields and globals on the way to a place. False: it is behind a variable of the function's own, as far as is seen.
 bool add_names(const Function& function, PlaceId id, std::set<std::string>& names) {
   bool any = false;
   for (; id != kNoPlace; id = function[id].base)
-    if (std::string name = shared_name(function[id]); !name.empty()) {
+    if (std::string name = shared_name(function[id]); !name.empty() && !is_of_own_object(function, id)) {
       names.insert(std::move(name));
       any = true;
     }
@@ -91,7 +98,7 @@ Links links_of(const Program& program, const std::string& source) {
     std::set<std::string> handles;
     for (std::size_t i = 0; i < function.places.size(); ++i) {
       std::string name = shared_name(function.places[i]);
-      if (name.empty()) continue;
+      if (name.empty() || is_of_own_object(function, static_cast<PlaceId>(i))) continue;
       // Two methods of one class are two ways to use its objects, whatever they do.
       const PlaceId object = function.places[i].base;
       if (object != kNoPlace && function[object].kind == Place::Kind::This && !function.hidden) told.insert(name);

@@ -116,6 +116,8 @@ TEST(Links, WorkAloneTellsOnlyOtherMethodsOfTheClass) {
   EXPECT_EQ(linked(Place::Kind::Parameter, OpKind::Enqueue).used, std::set<std::string>{"Lane::stream"});
   EXPECT_EQ(linked(Place::Kind::Parameter, OpKind::Wait).told.size(), 1U);
   EXPECT_EQ(linked(Place::Kind::This, OpKind::Enqueue).told.size(), 1U);
+  EXPECT_EQ(linked(Place::Kind::Local, OpKind::Wait).told.size(), 0U) << "an object of the function's own";
+  EXPECT_EQ(linked(Place::Kind::Local, OpKind::Wait).used.size(), 0U);
 }
 
 }  // namespace
