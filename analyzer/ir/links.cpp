@@ -9,6 +9,8 @@
 namespace streamsan::analyzer::ir {
 namespace {
 
+constexpr std::string_view kFirstLine = "streamsan-links 1\n";
+
 /// Numbers order nothing, and a variable of the file's own is nobody else's.
 std::string shared_name(const Place& place) {
   if (place.type == TypeKind::Other || place.type == TypeKind::Integer) return {};
@@ -114,14 +116,8 @@ Links links_of(const Program& program, const std::string& source) {
   return links;
 }
 
-namespace {
-
-constexpr std::string_view kFirstLine = "streamsan-links 1";
-
-}  // namespace
-
 std::string print(const Links& links) {
-  std::string text = std::string(kFirstLine) + "\n" + (links.is_program ? "main\n" : "");
+  std::string text = std::string(kFirstLine) + (links.is_program ? "main\n" : "");
   const auto add = [&](char what, const std::string& name) {
     text += what;
     text += ' ';
@@ -137,14 +133,14 @@ std::string print(const Links& links) {
 }
 
 bool read_links(std::string_view text, Links& links) {
+  if (!text.starts_with(kFirstLine)) return false;
+  text.remove_prefix(kFirstLine.size());
   Links::Uses* uses = nullptr;
-  for (bool first = true; !text.empty(); first = false) {
+  while (!text.empty()) {
     const std::size_t end = text.find('\n');
     if (end == std::string_view::npos) return false;
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(end + 1);
-    if (first && line != kFirstLine) return false;
-    if (first) continue;
     if (line == "main") {
       links.is_program = true;
       continue;

@@ -94,7 +94,7 @@ TEST(Links, ReadsWhatItPrints) {
 
 TEST(Links, RefusesWhatIsDamagedOrOfAnotherVersion) {
   for (const char* const text : {"streamsan-links 2\n", "streamsan-links 1\nu field\n", "streamsan-links 1\nx y\n",
-                                 "streamsan-links 1\nf us", "f f\n"}) {
+                                 "streamsan-links 1\nf us", "f f\n", "", "streamsan-links 1"}) {
     Links read;
     EXPECT_FALSE(read_links(text, read)) << text;
   }
