@@ -239,8 +239,11 @@ Selection CheckSelection::select(const std::string& file, std::string& error) co
     globs.emplace_back(std::move(own.items), source);
   }
   if (!configured) {
+    // What a project wants of its own compiler's warnings says nothing about Clang's, of files that nvcc compiles.
     for (auto& [items, source] : globs) {
-      std::erase(items, "-*");
+      std::erase_if(items, [&](const std::string& item) {
+        return item == "-*" || (!has_given_ && without_sign(item).starts_with(kCompilerPrefix));
+      });
     }
     globs.insert(globs.begin(), {items_of(default_checks()), "streamsan-tidy itself"});
   }
