@@ -176,6 +176,21 @@ std::vector<Hazard> found_in(const std::map<std::size_t, Variants>& groups) {
   return result;
 }
 
+/// Takes a declaration out of a unit. Of those that declare one thing, parts of a namespace for example, names are found
+/// in the last one alone; DeclContext takes a name for found in each.
+void take_out(clang::TranslationUnitDecl& unit, clang::Decl& declaration) {
+  auto* named = llvm::dyn_cast<clang::NamedDecl>(&declaration);
+  if (named == nullptr || named->getDeclName().isEmpty() ||
+      llvm::is_contained(named->getDeclContext()->noload_lookup(named->getDeclName()), named)) {
+    unit.removeDecl(&declaration);
+    return;
+  }
+  const clang::DeclarationName name = named->getDeclName();
+  named->setDeclName({});
+  unit.removeDecl(named);
+  named->setDeclName(name);
+}
+
 /// Takes out of a translation unit what was added behind its last declaration: what looks at it next knows nothing of
 /// callers. What templates were made into for them stays with its template.
 class OnlyItsOwn {
@@ -186,7 +201,7 @@ class OnlyItsOwn {
     for (clang::Decl* each = last_ == nullptr ? nullptr : last_->getNextDeclInContext(); each != nullptr;
          each = each->getNextDeclInContext())
       added.push_back(each);
-    for (clang::Decl* each : added) unit_.removeDecl(each);
+    for (clang::Decl* each : added) take_out(unit_, *each);
   }
   void keep_all() {
     for (clang::Decl* each = last_ == nullptr ? *unit_.decls_begin() : last_; each != nullptr;
