@@ -4,13 +4,18 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "interposer/pieces.h"
 
 namespace streamsan::recorder {
 
-/// Id of the footprint with these pieces; writes its records if it is new, and a record for memory that no argument
-/// points to (module variables), of which the judge would not know. One thread at a time.
-std::uint32_t footprint_id(const PieceList& pieces, bool incomplete);
+/// Id of the footprint with these pieces and trace::FootprintFlags; writes its records if it is new. If it was measured, a
+/// record as well for memory that no argument points to (module variables), of which the judge would not know. 0: not
+/// now, another thread that is stopped is about to write one.
+std::uint32_t footprint_id(std::span<const trace::Piece> pieces, std::uint64_t flags);
+
+/// May the kernel have touched more than this footprint says?
+bool is_incomplete(std::uint32_t footprint);
 
 }  // namespace streamsan::recorder

@@ -5,11 +5,13 @@
 #include <cstring>
 
 #include "interposer/contention.h"
+#include "interposer/footprint_records.h"
 #include "interposer/gate.h"
 #include "interposer/handle_table.h"
 #include "interposer/host/loans.h"
 #include "interposer/hot.h"
 #include "interposer/process.h"
+#include "interposer/promises.h"
 #include "interposer/stack.h"
 #include "interposer/writer.h"
 
@@ -92,6 +94,7 @@ STREAMSAN_HOT_CODE void Launch::before(const void* frame) {
   read();
   subject_.contends = !any_capture() && launch_contends(call_.stream, arguments_.pointers(), arguments_.count());
   subject_.may_poll = launch_may_poll(arguments_.pointers(), arguments_.count(), threads());
+  subject_.promised = is_promised();
   measuring_ = begin_measuring(subject_);
   if (!measuring_) {
     Gate::enter();
@@ -161,9 +164,14 @@ STREAMSAN_HOT_CODE void Launch::fill(trace::Record& record, const LaunchKnowledg
   if (known.footprint) continuation[pointers] = known.footprint;
 }
 
+void Launch::add_promise(LaunchKnowledge& known, std::uint32_t promised) const {
+  if (promised != 0 && (known.footprint == 0 || is_incomplete(known.footprint))) known.footprint = promised;
+}
+
 void Launch::prepare_node() {
   read();
   if (function_) known_ = known_of(subject_);
+  if (function_ && any_promised_earlier()) add_promise(known_, promised_earlier(promise_key(function_->name, hash_)));
   if (known_.first) write_arguments();
 }
 
@@ -180,6 +188,8 @@ STREAMSAN_HOT_CODE Slot Launch::after(bool succeeded, const void* frame) {
   if (measuring_) known = finish_measuring(subject_, true);
   if (!read_) read();
   if (!measuring_ && function_) known = known_of(subject_);
+  if (is_promised()) [[unlikely]]
+    add_promise(known, keep_promise(arguments_, function_ && any_capture() ? promise_key(function_->name, hash_) : 0));
   if (known.first) write_arguments();
   stack_ = capture_stack(frame);
   Slot slot = start_record(

@@ -139,6 +139,8 @@ STREAMSAN_HOT_CODE Wanted is_wanted(const LaunchSubject& subject) {
   if (is_asked(*subject.function) && !is_hopeless(subject.hashes, *subject.function))
     return is_affordable(Reason::Asked) ? Wanted::ByTheJudge : Wanted::No;
   if (options().footprint_policy == FootprintPolicy::Asked) return Wanted::No;
+  // Of the matrices enough is known, and matrix products take long to measure.
+  if (subject.promised && options().footprint_policy == FootprintPolicy::Needed) return Wanted::No;
   // From the cheap to the dear: in most programs the first question ends it.
   const bool certain = needs_certainty(subject);
   if (!certain && !several_streams()) return Wanted::No;
@@ -259,7 +261,9 @@ bool take_earlier(const StreamSanAgent& agent, const LaunchSubject& subject) {
     g_pieces.count = launch->pieces;
     g_pieces.lost = false;
     std::memcpy(g_pieces.pieces, pieces, launch->pieces * sizeof *pieces);
-    const std::uint32_t footprint = footprint_id(g_pieces, (launch->flags & trace::EarlierLaunch::kIncomplete) != 0);
+    const std::uint32_t footprint =
+        footprint_id(g_pieces.all(),
+                     (launch->flags & trace::EarlierLaunch::kIncomplete) != 0 ? std::uint64_t{trace::kIncomplete} : 0);
     // As one measurement: enough for a launch that meets nothing, and one that does is measured once more.
     learn_earlier(subject.hashes, footprint, launch->times == 0 ? 0 : 1);
     write_measured(key, subject, footprint, launch->times);
@@ -275,7 +279,7 @@ LaunchKnowledge take_result(const LaunchSubject& subject, const StreamSanMeasure
   find_allocations(subject, pointers);
   make_pieces(result.ranges, result.count, pointers, subject.arguments->count(), g_pieces);
   const bool incomplete = result.outcome == kStreamSanIncomplete || g_pieces.lost;
-  const std::uint32_t footprint = footprint_id(g_pieces, incomplete);
+  const std::uint32_t footprint = footprint_id(g_pieces.all(), incomplete ? std::uint64_t{trace::kIncomplete} : 0);
   learn(subject.hashes, footprint);
   write_measured(earlier_key(*g_measuring_agent, subject), subject, footprint, 0);
   g_knows.store(true, std::memory_order_relaxed);

@@ -50,6 +50,7 @@ struct LaunchSubject {
   std::uint64_t shared_bytes;  ///< dynamic shared memory
   bool contends = false;       ///< it may meet operations that nothing orders (contention.h)
   bool may_poll = false;       ///< it may wait for the host (contention.h)
+  bool promised = false;       ///< some of its bytes are known by the library's documents (promises.h)
 };
 
 /// What is known of a launch once it has been made.

@@ -223,11 +223,11 @@ void make_pieces(const StreamSanRange* ranges, std::size_t count, const LaunchPo
   }
 }
 
-std::uint64_t hash_of(const PieceList& list) {
-  std::uint64_t hash = mix_bits(list.count + 2);
-  for (std::size_t i = 0; i < list.count; ++i) {
+std::uint64_t hash_of(std::span<const Piece> pieces) {
+  std::uint64_t hash = mix_bits(pieces.size() + 2);
+  for (const Piece& piece : pieces) {
     std::uint64_t words[trace::kPieceWords];
-    std::memcpy(words, &list.pieces[i], sizeof words);
+    std::memcpy(words, &piece, sizeof words);
     for (std::uint64_t word : words) hash = mix_bits(hash * 31 + word);
   }
   return hash;

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "interposer/footprints/agent.h"
 #include "trace/format.h"
@@ -21,6 +22,8 @@ struct PieceList {
   trace::Piece pieces[kMostPieces];
   std::size_t count = 0;
   bool lost = false;  ///< not all ranges are covered: there were too many to even merge
+
+  [[nodiscard]] std::span<const trace::Piece> all() const { return {pieces, count}; }
 };
 
 /// A pointer of the launch and the allocation it points into; an empty allocation if that is not known.
@@ -39,6 +42,6 @@ void make_pieces(const StreamSanRange* ranges, std::size_t count, const LaunchPo
                  std::size_t pointer_count, PieceList& out);
 
 /// Equal for equal lists.
-std::uint64_t hash_of(const PieceList& list);
+std::uint64_t hash_of(std::span<const trace::Piece> pieces);
 
 }  // namespace streamsan::recorder

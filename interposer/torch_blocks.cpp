@@ -4,7 +4,7 @@
 //
 // PyTorch's allocator (libc10_cuda.so) takes few large pieces of memory from CUDA and hands out blocks of them without a
 // call of CUDA's. What it does call, for each block that it hands out and for each that it is given back, is a function
-// of another library of PyTorch's, through the procedure linkage table (torch_function.h):
+// of another library of PyTorch's, through the procedure linkage table (library_function.h):
 //
 //     c10::reportMemoryUsageToProfiler(void* block, int64_t bytes, size_t, size_t, c10::Device)         (libc10.so)
 //
@@ -46,9 +46,9 @@
 
 #include "interposer/annotations.h"
 #include "interposer/learning.h"
+#include "interposer/library_function.h"
 #include "interposer/options.h"
 #include "interposer/process.h"
-#include "interposer/torch_function.h"
 
 namespace streamsan::recorder {
 namespace {
@@ -69,16 +69,16 @@ struct PoolId {
 using AskPoolId = PoolId(void*);
 
 // A fork keeps g_report, g_current_stream, g_pool_id, g_older_pool_id: the libraries lie where they lay.
-constinit TorchFunction<Report> g_report{"libc10.so", "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"};
-constinit TorchFunction<CurrentStream> g_current_stream{"libtorch_cuda.so", "aoti_torch_get_current_cuda_stream"};
-constinit TorchFunction<AskPoolId> g_pool_id{"libtorch_cuda.so", "_ZN2at4cuda7MemPool2idEv"};
-constinit TorchFunction<AskPoolId> g_older_pool_id{"libc10_cuda.so", "_ZN3c104cuda7MemPool2idEv"};
+constinit LibraryFunction<Report> g_report{"libc10.so", "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"};
+constinit LibraryFunction<CurrentStream> g_current_stream{"libtorch_cuda.so", "aoti_torch_get_current_cuda_stream"};
+constinit LibraryFunction<AskPoolId> g_pool_id{"libtorch_cuda.so", "_ZN2at4cuda7MemPool2idEv"};
+constinit LibraryFunction<AskPoolId> g_older_pool_id{"libc10_cuda.so", "_ZN3c104cuda7MemPool2idEv"};
 
 // A fork keeps g_own_pools: the child has the pools as well.
 /// The program has a pool of its own.
 constinit std::atomic<bool> g_own_pools{false};
 
-PoolId pool_id(TorchFunction<AskPoolId>& known, void* pool) {
+PoolId pool_id(LibraryFunction<AskPoolId>& known, void* pool) {
   g_own_pools.store(true, std::memory_order_relaxed);
   AskPoolId* ask = known.get();
   return ask ? ask(pool) : PoolId{};

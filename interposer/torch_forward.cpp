@@ -14,7 +14,7 @@
 //         the node is evaluated, and what it gives is added to the gradients that the next nodes have by now.
 //
 // Both are exported by libtorch_cpu.so and called through the procedure linkage table, within that library, too
-// (torch_function.h), in the wheels of 2.4.0, 2.9.1 and 2.15.0. A PyTorch in which they have other names or parameters
+// (library_function.h), in the wheels of 2.4.0, 2.9.1 and 2.15.0. A PyTorch in which they have other names or parameters
 // never calls us, and nothing is said.
 //
 // WHICH NODE. An address alone does not do: a node that ends leaves its own to the next one, and of some no edge is set
@@ -53,10 +53,10 @@
 #include "interposer/fork.h"
 #include "interposer/handle_table.h"
 #include "interposer/hot.h"
+#include "interposer/library_function.h"
 #include "interposer/process.h"
 #include "interposer/python_stack.h"
 #include "interposer/stack.h"
-#include "interposer/torch_function.h"
 
 namespace streamsan::recorder {
 namespace {
@@ -67,10 +67,10 @@ using EvaluateFunction = void(void* engine, void* graph_task, void* node, void* 
 
 constexpr const char* kLibrary = "libtorch_cpu.so";
 // A fork keeps g_set_gradient_edge, g_peek_number, g_evaluate_function: the libraries lie where they lay.
-constinit TorchOriginal<SetGradientEdge> g_set_gradient_edge{
+constinit LibraryOriginal<SetGradientEdge> g_set_gradient_edge{
     kLibrary, "_ZN5torch8autograd4impl17set_gradient_edgeERKN2at6TensorENS0_4EdgeE"};
-constinit TorchOriginal<PeekNumber> g_peek_number{kLibrary, "_ZN2at15sequence_number4peekEv"};
-constinit TorchOriginal<EvaluateFunction> g_evaluate_function{
+constinit LibraryOriginal<PeekNumber> g_peek_number{kLibrary, "_ZN2at15sequence_number4peekEv"};
+constinit LibraryOriginal<EvaluateFunction> g_evaluate_function{
     kLibrary,
     "_ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEEPNS0_4NodeERNS0_11InputBufferERKS2_"
     "INS0_10ReadyQueueEE"};

@@ -70,6 +70,7 @@ void Footprints::add(const trace::Item& item) {
   }
   entry.open = w.more == 1;
   footprint.incomplete |= (w.footprint_flags & trace::kIncomplete) != 0;
+  footprint.promised |= (w.footprint_flags & trace::kPromised) != 0;
   const auto given = static_cast<std::size_t>(w.pieces);
   const std::size_t count = std::min(given, kMostPieces - footprint.pieces.size());
   footprint.incomplete |= count < given;

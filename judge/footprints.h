@@ -30,6 +30,7 @@ namespace streamsan::judge {
 struct KernelFootprint {
   std::vector<trace::Piece> pieces;
   bool incomplete = false;  ///< the kernel may have touched more
+  bool promised = false;    ///< it surely touches this, whether it was measured or not
 };
 
 class Footprints {
@@ -74,7 +75,7 @@ void resolve(const KernelFootprint& footprint, std::span<const std::uint64_t> po
 enum class Known : std::uint8_t {
   Measured,  ///< in this very launch
   Learned,   ///< in earlier ones like it
-  Computed,  ///< all or some of it from the kernel's code
+  Computed,  ///< all or some of it from the kernel's code, or from the documents of the library that launches it
   Inferred,  ///< only the pointers are known
 };
 

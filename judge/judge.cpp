@@ -160,8 +160,8 @@ LaunchBytes& Judge::untextured_bytes_of(const Item& launch, std::uint32_t index,
   out.pointers.clear();
   if (const KernelFootprint* footprint = footprints_.of_launch(launch)) {
     const bool measured = (record.flags & trace::kMeasured) != 0;
-    out.known = measured ? Known::Measured : Known::Learned;
-    resolve(*footprint, words, measured, out.exact);
+    out.known = measured ? Known::Measured : footprint->promised ? Known::Computed : Known::Learned;
+    resolve(*footprint, words, measured || footprint->promised, out.exact);
   }
   if (code_.enabled() && out.known == Known::Learned && out.exact.complete && !waits_for_others(record, index)) {
     // What an earlier launch touched makes a conflict possible, what the code proves of this one makes it sure: knowing

@@ -249,6 +249,7 @@ inline constexpr std::size_t kExtentWords = sizeof(Extent) / 8;
 /// Footprint: footprint_flags.
 enum FootprintFlags : std::uint64_t {
   kIncomplete = 1,  ///< the kernel may have touched more: its pointers count as inferred accesses beside the pieces
+  kPromised = 2,  ///< the documents of the library that launches it say so: as sure as if this very launch was measured
 };
 
 /// What a node of a graph does.

@@ -239,22 +239,23 @@ TEST(PiecesHash, IsOfTheListAlone) {
   const auto dirty = pieces_of(ranges);
   const auto clean = std::make_unique<PieceList>();
   make_pieces(ranges.data(), ranges.size(), kEverywhere.data(), kEverywhere.size(), *clean);
-  EXPECT_EQ(hash_of(*dirty), hash_of(*clean));
+  EXPECT_EQ(hash_of(all(*dirty)), hash_of(all(*clean)));
 }
 
 TEST(PiecesHash, EqualWhereverTheAllocationsAre) {
   std::set<std::uint64_t> hashes;
   for (const std::uint64_t base : {0x7f00'0000'0000ull, 0x7f12'3456'0000ull}) {
     const Ranges ranges = {{base, base + 64, R, 0}, {base + 256, base + 300, R | W, 0}};
-    hashes.insert(hash_of(*pieces_of(ranges, {})));
-    hashes.insert(hash_of(*pieces_of(ranges, {{base + 16, base, base + 4096}})));
+    hashes.insert(hash_of(all(*pieces_of(ranges, {}))));
+    hashes.insert(hash_of(all(*pieces_of(ranges, {{base + 16, base, base + 4096}}))));
   }
   EXPECT_EQ(hashes.size(), 3u) << "two absolute lists, and one relative";
 }
 
 TEST(PiecesHash, DependsOnEveryField) {
   const auto list = pieces_of(irregular(3, W));
-  std::set<std::uint64_t> hashes = {hash_of(*list), hash_of(*pieces_of({})), hash_of(*pieces_of(irregular(2, W)))};
+  std::set<std::uint64_t> hashes = {hash_of(all(*list)), hash_of(all(*pieces_of({}))),
+                                    hash_of(all(*pieces_of(irregular(2, W))))};
   std::size_t expected = 3;
   for (std::size_t i = 0; i < list->count; ++i) {
     for (int field = 0; field < 9; ++field) {
@@ -269,12 +270,12 @@ TEST(PiecesHash, DependsOnEveryField) {
       if (field == 6) piece.slices += 1;
       if (field == 7) piece.pitch += 1;
       if (field == 8) piece.slice_pitch += 1;
-      hashes.insert(hash_of(*changed));
+      hashes.insert(hash_of(all(*changed)));
       EXPECT_EQ(hashes.size(), ++expected) << "piece " << i << ", field " << field;
     }
   }
   std::swap(list->pieces[0], list->pieces[1]);
-  hashes.insert(hash_of(*list));
+  hashes.insert(hash_of(all(*list)));
   EXPECT_EQ(hashes.size(), ++expected);
 }
 

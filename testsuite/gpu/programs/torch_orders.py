@@ -5,7 +5,7 @@
 import threading
 
 import torch
-from pairs import FIXED, ROUNDS, matrix, order, pinned, run
+from pairs import FIXED, ROUNDS, SIDE, matrix, order, pinned, run
 
 
 def event_recorded_too_early():
@@ -37,6 +37,22 @@ def another_stream_waits():
             y = x * 2  # site: third-read
         main.wait_stream(side)
     return y, 2 * (1 + ROUNDS)
+
+
+def weights_uploaded_without_a_wait():
+    """The weights of a matrix product are still being uploaded. Its kernel copies them by tensor maps (compute capability 9.0)."""
+    main, copies, done = torch.cuda.current_stream(), torch.cuda.Stream(), torch.cuda.Event()
+    kept = [torch.full((SIDE, SIDE), 1 / SIDE, dtype=torch.bfloat16).pin_memory() for _ in range(ROUNDS)]
+    x = torch.ones(SIDE, SIDE, dtype=torch.bfloat16, device="cuda")
+    for host in kept:
+        with torch.cuda.stream(copies):
+            weights = host.to("cuda", non_blocking=True)  # site: weights-upload
+            done.record(copies)
+        if FIXED:
+            main.wait_event(done)
+        y = x @ weights  # site: weights-product
+        weights.record_stream(main)
+    return y.float(), 1
 
 
 def waits_the_wrong_way_round():
@@ -255,6 +271,7 @@ def cache_line_written_beside_the_reader():
     return y, cache.shape[1]
 
 
-run(event_recorded_too_early, another_stream_waits, waits_the_wrong_way_round, waits_before_the_work, chain_with_a_gap,
+run(event_recorded_too_early, another_stream_waits, weights_uploaded_without_a_wait, waits_the_wrong_way_round,
+    waits_before_the_work, chain_with_a_gap,
     two_slots_refilled_too_early, event_recorded_again, result_by_out, prefetcher_without_wait, gradients_copied_in_hooks,
     gradient_that_comes_late, average_of_moving_weights, result_of_a_thread, cache_line_written_beside_the_reader)

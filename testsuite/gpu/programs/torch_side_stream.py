@@ -62,8 +62,8 @@ def pinned_upload():
 
 
 def matmul_on_side():
-    """cuBLAS on the side stream reads what the default stream still uploads, again and again as a loop does: what is
-    known of its kernel from the launches before is not certain to hold for this one."""
+    """cuBLAS on the side stream reads what the default stream still uploads, again and again as a loop does. What its kernel
+    reads is known by the documents of cuBLAS."""
     main, side = torch.cuda.current_stream(), torch.cuda.Stream()
     host = torch.full((SIDE, SIDE), 1.0 / SIDE).pin_memory()
     a = torch.empty(SIDE, SIDE, device="cuda")

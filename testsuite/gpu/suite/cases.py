@@ -35,6 +35,13 @@ PIPELINES = [
            fixed=Expect()),
 ]
 
+def product(site):
+    """In later rounds the upload comes too early as well."""
+    return Expect(exit=66, findings=(Finding(at_least=True),), allowed=("note", "possible"), sites=("upload", site))
+
+
+BLAS = {"needs": ("header:cublas_v2.h",), "null": False, "cost": 5}
+
 HAZARDS = [
     *twins("legacy-stream", "legacy_stream.cu", race("fill", "kernel", cause="nonblocking-vs-legacy")),
     *twins("sync-copy", "sync_copy.cu", race("kernel", "copy"), record=True),
@@ -50,6 +57,10 @@ HAZARDS = [
     *twins("batch-copy", "batch_copy.cpp", race("first", "second"), ("-g", "-lcuda")),
     *twins("batch-source-order", "batch_copy.cpp", race("fill", "batch", cause="source-order"),
            ("-g", "-lcuda", "-DORDER")),
+    *twins("product-upload", "product_upload.cu", product("product"), ("-g", "-lcublas"), **BLAS),
+    *twins("product-upload-light", "product_upload.cu", product("light"),
+           ("-g", "-lcublas", "-lcublasLt", "-DLIGHT"), **BLAS),
+    *twins("product-upload-captured", "product_upload.cu", product("captured"), ("-g", "-lcublas", "-DCAPTURED"), **BLAS),
     *twins("context-event", "context_event.cpp", race("first", "second"), ("-g", "-lcuda")),
     Case("slices", Target("slices.cu", ("-g",)), expect=NO_ERROR, record=True),
     Case("slices-fixed", Target("slices.cu", ("-g", "-DFIXED")), expect=NO_ERROR),

@@ -53,6 +53,7 @@ def beside_jax(variant, *sites, **finding):
 CASES = [
     *orders("event_recorded_too_early", "early-write", "early-read", cause="event-recorded-too-early"),
     *orders("another_stream_waits", "third-write", "third-read"),
+    *orders("weights_uploaded_without_a_wait", "weights-upload", "weights-product"),
     *orders("waits_the_wrong_way_round", "reversed-write", "reversed-read"),
     *orders("waits_before_the_work", "later-write", "later-read"),
     *orders("chain_with_a_gap", "gap-write", "gap-read"),

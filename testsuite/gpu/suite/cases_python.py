@@ -20,7 +20,6 @@ def script(name, *words):
 
 RACY = Expect(exit=66, findings=(Finding(at_least=True),), allowed=("note", "possible"))
 # cuBLAS gets its matrices inside a structure: that one of them is used cannot be certain.
-MAYBE_RACY = Expect(findings=(Finding(severity="possible", at_least=True),))
 NO_FINDING = Expect()
 JAX = Expect(findings=(Finding("latent", "premature-free", "free-while-in-use", rule="R-CPY-13", at_least=True),),
              allowed=("note", "possible"))
@@ -46,7 +45,7 @@ FRAMEWORKS = [
     *torch_twins("produce_on_default", races_at("default-write", "side-read"), record=True),
     *torch_twins("produce_on_side", races_at("side-write", "default-read")),
     *torch_twins("pinned_upload", races_at("upload", "upload-read")),
-    *torch_twins("matmul_on_side", MAYBE_RACY, NO_FINDING),
+    *torch_twins("matmul_on_side", RACY, NO_FINDING),
     python("torch-shared-weights", script("torch_side_stream.py", "shared_weights", "--fixed")),
     python("torch-training", script("torch_training.py", "50")),
     python("torch-graph", script("torch_graph.py")),
@@ -71,7 +70,6 @@ STEADY = [name for name in BY_NAME if name.startswith(("torch-produce", "torch-p
 CHANGING = ("torch-training", "torch-graph", "torch-nccl", "jax", "jax-training")
 MEASURED_FRAMEWORKS = [
     *measured([BY_NAME[name] for name in STEADY if BY_NAME[name].expect.exit == RACY.exit]),
-    *measured([BY_NAME["torch-matmul-on-side"]], expect=RACY),
     *measured([BY_NAME[name] for name in STEADY if BY_NAME[name].expect in (NO_ERROR, NO_FINDING)], expect=NO_FINDING),
     *measured([BY_NAME[name] for name in CHANGING]),
     *measured([python("torch-two-streams", script("torch_two_streams.py", "200"))]),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The functions of PyTorch's that we call, and those in whose place ours stand.
+// The functions of PyTorch and cuBLAS that we call, and those in whose place ours stand.
 //
-// A library that is preloaded comes first where the loader looks for symbols, so a call of PyTorch's that goes through
-// the procedure linkage table finds our function of that name. PyTorch's own is often not where dlsym(RTLD_NEXT) looks:
-// Python opens its modules apart from one another.
+// A library that is preloaded comes first where the loader looks for symbols, so a call that goes through the procedure
+// linkage table finds our function of that name. The library's own is often not where dlsym(RTLD_NEXT) looks: Python
+// opens its modules apart from one another.
 #pragma once
 
 #include <dlfcn.h>
@@ -59,10 +59,10 @@ inline int find_holding_object(dl_phdr_info* info, std::size_t, void* argument) 
 
 /// A function that we call.
 template <typename Function>
-class TorchFunction {
+class LibraryFunction {
  public:
   /// Of the library that is loaded under this name.
-  constexpr TorchFunction(const char* library, const char* name) : library_(library), name_(name) {}
+  constexpr LibraryFunction(const char* library, const char* name) : library_(library), name_(name) {}
 
   /// Null: there is none, so far. It stays as long as the library that calls us, which needs it.
   Function* get() {
@@ -86,10 +86,10 @@ class TorchFunction {
 /// needs. (That such an object goes, and one that belongs to another copy comes to where it was, is left out of
 /// account.)
 template <typename Function>
-class TorchOriginal {
+class LibraryOriginal {
  public:
   /// `library`: where it is looked for last of all.
-  constexpr TorchOriginal(const char* library, const char* name) : library_(library), name_(name) {}
+  constexpr LibraryOriginal(const char* library, const char* name) : library_(library), name_(name) {}
 
   /// For `caller`, an address of code. Null: there is none.
   Function* get_for(const void* caller) {
