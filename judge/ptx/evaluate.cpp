@@ -7,6 +7,7 @@
 #include "judge/ptx/accesses.h"
 #include "judge/ptx/flow.h"
 #include "judge/ptx/registers.h"
+#include "judge/ptx/turns.h"
 
 namespace streamsan::ptx {
 namespace {
@@ -29,6 +30,7 @@ class Evaluation {
         flow_(kernel),
         registers_(kernel, launch),
         accesses_(kernel, facts, registers_),
+        turns_(kernel, limits),
         steps_(limits.steps) {}
 
   Result run() {
@@ -73,7 +75,9 @@ class Evaluation {
         if (steps_ == 0) return fail();
         --steps_;
         Arithmetic arithmetic(state.box);
+        const int from = state.at;
         const Step step = execute(state, arithmetic, depth);
+        if (step == Step::Next && state.at <= from) hurry(state, from, stop);
         if (step == Step::Ended) {
           ended = true;
           break;
@@ -146,6 +150,15 @@ class Evaluation {
     return Step::Next;
   }
 
+  /// Leaves out turns of the loop that the branch at `jump` has just gone back in, if no state is waited for inside.
+  void hurry(State& state, int jump, int stop) {
+    const Instruction& instruction = kernel_.instructions[static_cast<std::size_t>(jump)];
+    const auto inside = [&](int at) { return at >= state.at && at <= jump; };
+    if (instruction.op != Op::Branch || instruction.target != state.at) return;
+    if (inside(stop) || std::ranges::any_of(looping_, inside)) return;
+    if (const auto at = turns_.leave_out(state, jump)) state.at = *at;
+  }
+
   static bool is_assertion(const Instruction& instruction) {
     return std::ranges::any_of(instruction.operands,
                                [](const Operand& operand) { return operand.symbol == "__assertfail"; });
@@ -211,6 +224,7 @@ class Evaluation {
   const Flow flow_;
   const Registers registers_;
   Accesses accesses_;
+  Turns turns_;
   std::uint64_t steps_;
   bool failed_ = false;
   bool triggers_ = false;

@@ -8,11 +8,24 @@
 //
 // THE FAST ONE runs the code once for a whole box of threads (affine.h), with registers that hold affine forms of the
 // thread's coordinates, or nothing known. Grid, block and arguments are numbers, so loops run as often as they run and
-// index arithmetic wraps as it wraps; there is no theory of loops. Where threads of the box would do different things
-// (a guard, a wrap, a quotient) the box is cut, and each part goes on alone. A branch on what was read from memory goes
-// both ways: what is touched there may be touched, and is never exact. The ways meet where all of them must (flow.h);
-// registers that differ there are unknown. A loop that such a branch closes runs once, with everything it changes
-// unknown.
+// index arithmetic wraps as it wraps. Where threads of the box would do different things (a guard, a wrap, a quotient)
+// the box is cut, and each part goes on alone. A branch on what was read from memory goes both ways: what is touched
+// there may be touched, and is never exact. The ways meet where all of them must (flow.h); registers that differ there
+// are unknown. A loop that such a branch closes runs once, with everything it changes unknown.
+//
+// A LOOP OF WHICH ONLY REGISTERS ARE SEEN need not run turn by turn (turns.h). It is one range of instructions with one
+// jump back, at its end, and one way out, which each turn comes to. In it are arithmetic, branches forward, memory that
+// is not global, and loops of the same kind that surely end, by numbers that the outer loop does not change. What decides
+// is a comparison of a bound that stays what it is with a register to which each turn adds the same. The distance of the
+// two says how many turns all threads of the box still make. These are left out, all but one:
+//   * A register to which each turn adds the same becomes what it is after so many turns.
+//   * Any other register that the loop may write becomes unknown. The turns that still run make known again what does not
+//     depend on turns before them. Where something would stay lost, only a long loop is cut short.
+// Nothing is assumed about the end of the loop: turns that surely stay in it are left out, and the rest runs. A loop that
+// never ends uses up its steps, and nothing is proved of the kernel. One that jumps over its bound goes on.
+// Threads may make different numbers of turns: those of the first to leave are left out, then the box is cut. Where the
+// numbers are far apart, and all threads surely reach the bound before the register wraps, all leave the loop at once, and
+// what it may write is unknown.
 //
 // WHAT IS NOT FOLLOWED, and makes an address or a guard unknown: contents of memory of any space, floating point,
 // products of two varying numbers, bit tricks beyond masks and shifts, the number of the lane or warp, results of
@@ -45,9 +58,11 @@ struct Launch {
 };
 
 struct Limits {
-  std::uint64_t steps = 300'000;  ///< instructions, each for one box
-  std::size_t boxes = 2'048;      ///< at one time
-  std::size_t pieces = 64;        ///< of one mode in the result
+  std::uint64_t steps = 300'000;     ///< instructions, each for one box
+  std::size_t boxes = 2'048;         ///< at one time
+  std::size_t pieces = 64;           ///< of one mode in the result
+  std::uint64_t loop_steps = 4'000;  ///< left out of a loop only if there are more, or if that loses nothing
+  std::uint64_t turns_apart = 512;   ///< threads of a box that are more apart leave a loop at once
 };
 
 enum class Mode : std::uint8_t { Read, Write, Atomic };

@@ -68,6 +68,13 @@ const Case kCases[] = {
     {"narrow", {kPointer, number(0, 300)}, true, {20, 1, 1, 40, 1, 1}},
     {"optional", {kPointer, kPointer, number(0, 200)}, true},
     {"optional", {kPointer, kNull, number(0, 200)}, true},
+    {"decompress", {kPointer, number(0, 200), number(0, 9), number(-3, 90)}, true},
+    {"functor", {number(0, 200), kPointer, number(-3, 90)}, true},
+    {"nested", {kPointer, number(0, 60), number(-1, 12), number(-1, 12)}, true},
+    {"generator", {kPointer, number(0, 99), number(0, 200), wide(0, 50)}, true},
+    {"choosing", {kPointer, number(0, 200), number(-3, 40)}, true},
+    {"rest_of_row", {kPointer, number(0, 200), number(-3, 200)}, true},
+    {"row_by_row", {kPointer, number(0, 200), number(3, 20), number(10, 40)}, false},
     {"after_choice", {kPointer, kPointer, number(1, 200)}, false},
     {"prints", {kPointer, number(-2, 50)}, true},
     {"gather", {kPointer, kPointer, kPointer, number(1, 200)}, false},
@@ -150,7 +157,9 @@ void compare(const Case& each, const Kernel& kernel, std::mt19937& random) {
     launch.grid[i] = std::uniform_int_distribution(1u, each.most[i])(random);
     launch.block[i] = std::uniform_int_distribution(1u, each.most[i + 3])(random);
   }
-  const Result result = evaluate(kernel, facts, launch);
+  // Every second time, loops are left as soon as they can.
+  const Limits eager{.loop_steps = 0, .turns_apart = 0};
+  const Result result = evaluate(kernel, facts, launch, random() % 2 == 0 ? Limits{} : eager);
   ASSERT_TRUE(result.evaluated);
   if (each.complete) {
     EXPECT_TRUE(result.complete);
@@ -234,6 +243,31 @@ TEST(Evaluate, AGridStrideLoopIsOnePiece) {
       run("saxpy_int", {kA, kB, 0x989680'00000000 /* n in the upper half */}, {512, 1, 1}, {256, 1, 1});
   ASSERT_TRUE(result.complete);
   EXPECT_EQ(pieces(result, Mode::Write), std::vector<Piece>({{.address = kA, .width = 40'000'000}}));
+}
+
+TEST(Evaluate, ALongLoopOfArithmeticIsLeftOut) {
+  const auto words = [](std::uint64_t low, std::uint64_t high) { return low | high << 32; };
+  const std::vector<Piece> all = {{.address = kA, .width = 4000}};
+  const auto writes_all = [&](const Result& result) {
+    EXPECT_TRUE(result.complete);
+    EXPECT_LT(result.steps, 50'000u);
+    EXPECT_EQ(pieces(result, Mode::Write), all);
+  };
+  for (const std::uint64_t work : {200'000, 200'001, 200'002, 200'003, 2'000'000'000}) {
+    writes_all(run("decompress", {kA, words(1000, 7), work}, {4, 1, 1}, {256, 1, 1}));
+    writes_all(run("functor", {1000, kA, work}, {4, 1, 1}, {256, 1, 1}));
+    writes_all(run("generator", {kA, words(7, 1000), work << 4}, {4, 1, 1}, {256, 1, 1}));
+    writes_all(run("choosing", {kA, words(1000, work)}, {4, 1, 1}, {256, 1, 1}));
+    writes_all(run("rest_of_row", {kA, words(1000, work)}, {4, 1, 1}, {256, 1, 1}));
+    writes_all(run("nested", {kA, words(1000, 1000), work}, {4, 1, 1}, {256, 1, 1}));
+  }
+}
+
+TEST(Evaluate, AddressesThatAShortLoopMakesAreFollowed) {
+  const Result result = run("row_by_row", {kA, 10'000 | 100ull << 32, 128}, {40, 1, 1}, {256, 1, 1});
+  ASSERT_TRUE(result.complete);
+  EXPECT_EQ(pieces(result, Mode::Write),
+            std::vector<Piece>({{.address = kA, .width = 400, .rows = 100, .pitch = 512}}));
 }
 
 TEST(Evaluate, APitchedCopyIsRows) {

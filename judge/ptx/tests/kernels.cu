@@ -36,6 +36,82 @@ KERNEL stencil(const float* in, float* out, int w, int h) {
   if (x > 0 && x < w - 1 && y > 0 && y < h - 1)
     out[y * w + x] = in[y * w + x - 1] + in[y * w + x + 1] + in[(y - 1) * w + x] + in[(y + 1) * w + x];
 }
+// Loops of which only the result is seen.
+KERNEL decompress(float* grad, int n, int seq, int work) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float v = float(seq + 1);
+  for (int k = 0; k < work; ++k) v = fmaf(v, 0.9999f, 1e-4f);
+  grad[i] = v;
+}
+template <typename F>
+__device__ void parallel_for(int n, F f) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) f(i);
+}
+struct Work {
+  float* out;
+  int work;
+  __device__ void operator()(int i) const {
+    float v = i;
+    int k = 0;
+    while (k < work) {
+      v = fmaf(v, 0.5f, float(k));
+      k += 3;
+    }
+    out[i] = v;
+  }
+};
+KERNEL functor(int n, Work work) { parallel_for(n, work); }
+KERNEL nested(float* out, int n, int outer, int inner) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float v = i;
+  for (int k = 0; k < outer; ++k) {
+    for (int j = 0; j < inner; ++j) v = fmaf(v, 0.9999f, 1e-4f);
+    v = v * v;
+  }
+  out[i] = v;
+}
+KERNEL generator(unsigned* out, unsigned seed, unsigned n, unsigned long long work) {
+  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    unsigned v = seed;
+    for (unsigned long long k = 0; k < work; ++k) v = v * 1664525u + 1013904223u;
+    out[i] = v;
+  }
+}
+KERNEL choosing(float* out, int n, int work) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float v = i;
+#pragma unroll 1
+  for (int k = work; k >= 1; k -= 2) {
+    if (v > 3)
+      v = __fdividef(v, float(k));
+    else
+      v = v * v + 1;
+  }
+  out[i] = v;
+}
+KERNEL rest_of_row(float* out, int n, int work) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float v = i;
+#pragma unroll 1
+  for (int k = i; k < work; ++k) v = v * v + 1;
+  out[i] = v;
+}
+// Addresses that a loop makes.
+KERNEL row_by_row(float* out, int n, int width, int pitch) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, row = 0;
+  if (i >= n) return;
+#pragma unroll 1
+  while (i >= width) {
+    i -= width;
+    ++row;
+  }
+  out[row * pitch + i] = 1;
+}
 KERNEL clamped(const float* in, float* out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] = in[max(i - 2, 0)] + in[min(i + 2, n - 1)];
