@@ -236,7 +236,13 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, const Sha
       }
     }
     // Sizes that a made-up caller gives need not fit the grid.
-    if (!overlaps && !made_up_ && !kernels_.meets_others(*kernel)) add_exact(machine, *kernel, launched, *given, bytes);
+    if (kernels_.meets_others(*kernel)) {
+      // It may wait, while it runs, for what another one stores: an order that is not seen.
+      bytes.clear();
+      for (ordering::PointerArgument& pointer : pointers) pointer.mode = AccessMode::Doubtful;
+    } else if (!overlaps && !made_up_) {
+      add_exact(machine, *kernel, launched, *given, bytes);
+    }
     for (const ordering::PointerArgument& pointer : pointers)
       if (pointer.mode != AccessMode::Read) forget_pointers(pointer.address, Memory::kMostSize);
   }
