@@ -135,7 +135,8 @@ Promise promise_of(const Sizes& sizes, std::uint64_t alpha_bytes, const Side& a,
 /// What cublasLtMatmul() is told of a matrix. Nothing promised: it is not plain.
 Matrices described(GetAttribute* get, const void* layout, const void* at) {
   // cublasLtMatrixLayoutAttribute_t. The batch mode is unknown to libraries before 12.9, which have one only.
-  constexpr int kType = 0, kOrder = 1, kRows = 2, kColumns = 3, kLd = 4, kBatch = 5, kStride = 6, kPlane = 7, kBatchMode = 8;
+  constexpr int kType = 0, kOrder = 1, kRows = 2, kColumns = 3, kLd = 4, kBatch = 5, kStride = 6, kPlane = 7,
+                kBatchMode = 8;
   constexpr std::int32_t kByColumns = 0, kByRows = 1;
   const auto read = [&](int attribute, auto& out) {
     std::size_t written = 0;
@@ -181,51 +182,52 @@ int call_original(LibraryOriginal<Function>& original, const void* caller, Argum
 #define SS_SIZES(Int) void *handle, int ta, int tb, Int m, Int n, Int k, const void *alpha
 #define SS_GIVEN handle, ta, tb, m, n, k, alpha
 // A fork keeps original, of each function: the libraries lie where they lay.
-#define SS_BEGIN(name)                  \
+#define SS_BEGIN(name)                 \
   using namespace streamsan::recorder; \
   static constinit LibraryOriginal<decltype(name)> original { kCublas, #name }
 #define SS_PROMISING(...) \
   const Promising promising(promise_of({handle, ta != 0, tb != 0, m, n, k, alpha}, __VA_ARGS__, SS_CALLER))
 
 /// A product of one type. `Int`: of sizes.
-#define SS_GEMM(name, bytes, Int)                                                                                  \
-  SS_EXPORTED name(SS_SIZES(Int), const void* a, Int lda, const void* b, Int ldb, const void* beta, void* c, Int ldc) { \
-    SS_BEGIN(name);                                                                                                \
-    SS_PROMISING(bytes, {a, bytes, lda, 0}, {b, bytes, ldb, 0}, {c, bytes, ldc, 0}, 1);                            \
-    return call_original(original, SS_CALLER, SS_GIVEN, a, lda, b, ldb, beta, c, ldc);                             \
+#define SS_GEMM(name, bytes, Int)                                                                            \
+  SS_EXPORTED name(SS_SIZES(Int), const void* a, Int lda, const void* b, Int ldb, const void* beta, void* c, \
+                   Int ldc) {                                                                                \
+    SS_BEGIN(name);                                                                                          \
+    SS_PROMISING(bytes, {a, bytes, lda, 0}, {b, bytes, ldb, 0}, {c, bytes, ldc, 0}, 1);                      \
+    return call_original(original, SS_CALLER, SS_GIVEN, a, lda, b, ldb, beta, c, ldc);                       \
   }
 
 /// Of any types.
-#define SS_GEMM_EX(name, Int)                                                                                      \
-  SS_EXPORTED name(SS_SIZES(Int), const void* a, int type_a, Int lda, const void* b, int type_b, Int ldb,          \
-                   const void* beta, void* c, int type_c, Int ldc, int compute, int algorithm) {                   \
-    SS_BEGIN(name);                                                                                                \
-    SS_PROMISING(scalar_bytes_of(compute), {a, bytes_of(type_a), lda, 0}, {b, bytes_of(type_b), ldb, 0},           \
-                 {c, bytes_of(type_c), ldc, 0}, 1);                                                                \
-    return call_original(original, SS_CALLER, SS_GIVEN, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,      \
-                         compute, algorithm);                                                                      \
+#define SS_GEMM_EX(name, Int)                                                                                          \
+  SS_EXPORTED name(SS_SIZES(Int), const void* a, int type_a, Int lda, const void* b, int type_b, Int ldb,              \
+                   const void* beta, void* c, int type_c, Int ldc, int compute, int algorithm) {                       \
+    SS_BEGIN(name);                                                                                                    \
+    SS_PROMISING(scalar_bytes_of(compute), {a, bytes_of(type_a), lda, 0}, {b, bytes_of(type_b), ldb, 0},               \
+                 {c, bytes_of(type_c), ldc, 0}, 1);                                                                    \
+    return call_original(original, SS_CALLER, SS_GIVEN, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, compute, \
+                         algorithm);                                                                                   \
   }
 
 /// Of matrices at equal distances, of one type.
-#define SS_GEMM_BATCH(name, bytes, Int)                                                                            \
-  SS_EXPORTED name(SS_SIZES(Int), const void* a, Int lda, long long stride_a, const void* b, Int ldb,              \
-                   long long stride_b, const void* beta, void* c, Int ldc, long long stride_c, Int batch) {        \
-    SS_BEGIN(name);                                                                                                \
-    SS_PROMISING(bytes, {a, bytes, lda, stride_a}, {b, bytes, ldb, stride_b}, {c, bytes, ldc, stride_c}, batch);   \
+#define SS_GEMM_BATCH(name, bytes, Int)                                                                             \
+  SS_EXPORTED name(SS_SIZES(Int), const void* a, Int lda, long long stride_a, const void* b, Int ldb,               \
+                   long long stride_b, const void* beta, void* c, Int ldc, long long stride_c, Int batch) {         \
+    SS_BEGIN(name);                                                                                                 \
+    SS_PROMISING(bytes, {a, bytes, lda, stride_a}, {b, bytes, ldb, stride_b}, {c, bytes, ldc, stride_c}, batch);    \
     return call_original(original, SS_CALLER, SS_GIVEN, a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c, \
-                         batch);                                                                                   \
+                         batch);                                                                                    \
   }
 
 /// Likewise, of any types.
-#define SS_GEMM_BATCH_EX(name, Int)                                                                                \
-  SS_EXPORTED name(SS_SIZES(Int), const void* a, int type_a, Int lda, long long stride_a, const void* b, int type_b, \
-                   Int ldb, long long stride_b, const void* beta, void* c, int type_c, Int ldc, long long stride_c, \
-                   Int batch, int compute, int algorithm) {                                                        \
-    SS_BEGIN(name);                                                                                                \
+#define SS_GEMM_BATCH_EX(name, Int)                                                                                    \
+  SS_EXPORTED name(SS_SIZES(Int), const void* a, int type_a, Int lda, long long stride_a, const void* b, int type_b,   \
+                   Int ldb, long long stride_b, const void* beta, void* c, int type_c, Int ldc, long long stride_c,    \
+                   Int batch, int compute, int algorithm) {                                                            \
+    SS_BEGIN(name);                                                                                                    \
     SS_PROMISING(scalar_bytes_of(compute), {a, bytes_of(type_a), lda, stride_a}, {b, bytes_of(type_b), ldb, stride_b}, \
-                 {c, bytes_of(type_c), ldc, stride_c}, batch);                                                     \
-    return call_original(original, SS_CALLER, SS_GIVEN, a, type_a, lda, stride_a, b, type_b, ldb, stride_b, beta, c, \
-                         type_c, ldc, stride_c, batch, compute, algorithm);                                        \
+                 {c, bytes_of(type_c), ldc, stride_c}, batch);                                                         \
+    return call_original(original, SS_CALLER, SS_GIVEN, a, type_a, lda, stride_a, b, type_b, ldb, stride_b, beta, c,   \
+                         type_c, ldc, stride_c, batch, compute, algorithm);                                            \
   }
 
 SS_GEMM(cublasHgemm, 2, int)

@@ -3,8 +3,8 @@
 
 #include <atomic>
 
-#include "interposer/fork.h"
 #include "interposer/footprint_records.h"
+#include "interposer/fork.h"
 #include "interposer/handle_table.h"
 #include "interposer/hot.h"
 

@@ -23,10 +23,10 @@ namespace streamsan::recorder {
 
 /// A matrix, or several at equal distances, in memory of the device.
 struct Matrices {
-  std::uint64_t begin = 0;     ///< address
-  std::uint64_t width = 0;     ///< bytes of a column
+  std::uint64_t begin = 0;  ///< address
+  std::uint64_t width = 0;  ///< bytes of a column
   std::uint64_t columns = 1;
-  std::uint64_t pitch = 0;     ///< bytes from column to column
+  std::uint64_t pitch = 0;  ///< bytes from column to column
   std::uint64_t count = 1;
   std::uint64_t distance = 0;  ///< bytes from matrix to matrix
 };

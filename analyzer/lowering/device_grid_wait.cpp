@@ -72,6 +72,8 @@ class Regions {
     }
   }
   [[nodiscard]] bool unseen() const { return std::ranges::find(open_, true) != open_.end(); }
+  /// Under conditions that are the same for the host.
+  [[nodiscard]] bool as_for_host() const { return !open_.empty() && !unseen(); }
   /// And under no other condition: that one may leave it out everywhere.
   [[nodiscard]] bool unseen_only() const { return unseen() && std::ranges::find(open_, false) == open_.end(); }
 
@@ -98,6 +100,18 @@ GridCall grid_assembly(llvm::StringRef text) {
   if (text.contains(kWait)) return GridCall::Wait;
   return text.contains(kTrigger) ? GridCall::Trigger : GridCall::None;
 }
+
+namespace {
+
+/// Then a call of it that the tree does not have is not compiled for the device either.
+bool is_function(llvm::StringRef name, clang::ASTContext& context) {
+  const clang::DeclContextLookupResult found =
+      context.getTranslationUnitDecl()->lookup(clang::DeclarationName(&context.Idents.get(name)));
+  return std::any_of(found.begin(), found.end(),
+                     [](const clang::NamedDecl* each) { return llvm::isa<clang::FunctionDecl>(each); });
+}
+
+}  // namespace
 
 std::vector<Mark> marks_in(const clang::FunctionDecl& definition) {
   const clang::SourceManager& sources = definition.getASTContext().getSourceManager();
@@ -126,7 +140,7 @@ std::vector<Mark> marks_in(const clang::FunctionDecl& definition) {
     } else if (token.is(clang::tok::l_paren) && !name.empty()) {
       const GridCall call = grid_call(name);
       if (call != GridCall::None) {
-        marks.push_back({name_at, call});
+        if (!regions.as_for_host() || !is_function(name, definition.getASTContext())) marks.push_back({name_at, call});
       } else if (regions.unseen() && !is_harmless(name)) {
         marks.push_back({name_at, GridCall::PerhapsWait});
       }

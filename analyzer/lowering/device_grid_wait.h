@@ -5,7 +5,8 @@
 // Both are mostly written so that only a device compilation sees them: under `#if __CUDA_ARCH__ >= 900`, in a macro
 // that is empty on the host. The syntax tree is the host's. So the text of a function is read as well: a wait or
 // trigger that is in the text and not in the tree becomes a Mark at its offset. Marks err towards a wait: whatever
-// looks like one counts as one, whatever #if surrounds it.
+// looks like one counts as one, whatever #if surrounds it; but a call of a function that the host knows, too, under a
+// condition that is the host's as well, would be in the tree if it were compiled.
 #pragma once
 
 #include <cstdint>
