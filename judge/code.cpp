@@ -189,6 +189,11 @@ bool Code::can_wait(std::uint32_t index, const Kernel& kernel) {
   return !code || code->facts.can_wait;
 }
 
+bool Code::waits_for_others(std::uint32_t index, const Kernel& kernel) {
+  const ptx::KnownKernel* code = enabled_ ? find(index, kernel) : nullptr;
+  return code && code->facts.waits_for_others;
+}
+
 Code::InChain Code::in_chain(std::uint32_t index, const Kernel& kernel, std::uint64_t hash) {
   const ptx::KnownKernel* code = enabled_ ? find(index, kernel) : nullptr;
   if (!code) return {};

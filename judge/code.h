@@ -93,6 +93,9 @@ class Code {
   bool add_textures(std::uint32_t index, const Kernel& kernel, std::uint64_t hash, std::vector<TextureArgument>& out);
   /// May the kernel wait for what others write? A launch of it that took long may have been slow instead.
   bool can_wait(std::uint32_t index, const Kernel& kernel);
+  /// Its code is known, and waits for words that another kernel or the host stores. An order that nobody sees: a conflict
+  /// with it is possible, whatever is known of its bytes.
+  bool waits_for_others(std::uint32_t index, const Kernel& kernel);
   /// What the kernel makes of those in front of it and behind it (ptx/grid.h).
   struct InChain {
     bool known = false;  ///< false: the rest says nothing

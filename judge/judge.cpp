@@ -158,8 +158,15 @@ LaunchBytes& Judge::untextured_bytes_of(const Item& launch, std::uint32_t index,
   out.exact.complete = false;
   out.confined = false;
   out.pointers.clear();
-  if (const KernelFootprint* footprint = footprints_.of_launch(launch)) {
-    const bool measured = (record.flags & trace::kMeasured) != 0;
+  const KernelFootprint* const footprint = footprints_.of_launch(launch);
+  const bool measured = footprint && (record.flags & trace::kMeasured) != 0;
+  if (code_.waits_for_others(index, kernel)) {
+    if (measured) out.known = Known::Measured;
+    read_pointers(kernel.roles, words, out.pointers);
+    for (ordering::PointerArgument& pointer : out.pointers) pointer.mode = ordering::AccessMode::Doubtful;
+    return out;
+  }
+  if (footprint) {
     out.known = measured ? Known::Measured : footprint->promised ? Known::Computed : Known::Learned;
     resolve(*footprint, words, measured || footprint->promised, out.exact);
   }

@@ -287,6 +287,7 @@ Facts facts_of(const Kernel& kernel) {
   Facts facts;
   facts.known = kernel.understood && Analysis(kernel, facts).run();
   if (facts.known) facts.can_wait = can_wait(kernel, facts);
+  if (facts.known && facts.can_wait) facts.waits_for_others = waits_for_others(kernel, facts);
   return facts;
 }
 

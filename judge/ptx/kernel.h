@@ -133,6 +133,7 @@ struct Instruction {
   bool to_generic = false;  ///< cvta without "to"
   bool strong = false;      ///< relaxed, acquire or release at the scope of the GPU or system
   bool for_host = false;    ///< of an access that is atomic: it is so for the host, too: of system scope, or volatile
+  bool of_system = false;   ///< says that it is of system scope
   bool is_volatile = false;
   bool past_cache = false;  ///< Load: not from the nearest cache, which may be out of date
   bool renews = false;      ///< a fence, barrier or pause: an ordinary load behind it is made anew

@@ -265,6 +265,7 @@ void decode(std::string_view name, Instruction& out) {
   }
   out.strong = (relaxed && wide_scope) || out.is_volatile;
   out.for_host = system_scope || out.is_volatile;
+  out.of_system = system_scope;
   // A barrier that also reduces has a result.
   if (out.op == Op::None && std::ranges::find(words, "red") != words.end()) out.op = Op::Pure;
   out.is_volatile |= relaxed;

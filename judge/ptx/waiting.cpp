@@ -31,6 +31,16 @@ bool can_wait_in(const std::vector<int>& cycle, const Kernel& kernel, const Fact
   return decided && (looks || (loads && looks_again));
 }
 
+bool waits_for_others_in(const std::vector<int>& cycle, const Kernel& kernel, const Facts& facts) {
+  bool decided = false, looks = false;
+  for (const int at : cycle) {
+    const Instruction& instruction = kernel.instructions[static_cast<std::size_t>(at)];
+    decided |= depends_on_memory(instruction, facts);
+    looks |= instruction.op == Op::Load && instruction.strong && instruction.of_system;
+  }
+  return decided && looks;
+}
+
 }  // namespace
 
 bool can_wait(const Kernel& kernel, const Facts& facts) {
@@ -40,6 +50,13 @@ bool can_wait(const Kernel& kernel, const Facts& facts) {
   if (!flow.tellable()) return true;
   const auto waits = [&](const std::vector<int>& cycle) { return can_wait_in(cycle, kernel, facts); };
   return std::ranges::any_of(flow.cycles(), waits);
+}
+
+bool waits_for_others(const Kernel& kernel, const Facts& facts) {
+  if (!kernel.understood) return false;
+  const Flow flow(kernel);
+  const auto waits = [&](const std::vector<int>& cycle) { return waits_for_others_in(cycle, kernel, facts); };
+  return flow.tellable() && std::ranges::any_of(flow.cycles(), waits);
 }
 
 }  // namespace streamsan::ptx

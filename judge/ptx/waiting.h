@@ -12,6 +12,10 @@
 //
 // The answer errs towards "it can": a work queue counts as waiting. So does all that is not understood: calls, branches
 // to unknown places, unknown instructions in a loop.
+//
+// Does it wait for ANOTHER KERNEL OR THE HOST? One that waits for its own blocks alone (a barrier of the grid, a scan that
+// looks back) has the scope of its GPU. So here the access on the cycle must be a load that says it is of system scope, and
+// what is not understood does not count.
 #pragma once
 
 #include "judge/ptx/facts.h"
@@ -21,5 +25,6 @@ namespace streamsan::ptx {
 
 /// `facts`: of the kernel, with the origins of its registers.
 bool can_wait(const Kernel& kernel, const Facts& facts);
+bool waits_for_others(const Kernel& kernel, const Facts& facts);
 
 }  // namespace streamsan::ptx

@@ -12,7 +12,7 @@
 namespace streamsan::ptx {
 namespace {
 
-bool waits(const std::string& body) {
+Facts facts(const std::string& body) {
   const std::string text =
       ".visible .entry k(.param .u64 a, .param .u32 n) {\n.reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n"
       "ld.param.u64 %rd1, [a]; ld.param.u32 %r8, [n]; mov.u32 %r1, 0;\n" +
@@ -21,8 +21,10 @@ bool waits(const std::string& body) {
   EXPECT_EQ(entries.size(), 1u) << text;
   const Kernel kernel = parse(entries.at(0));
   EXPECT_TRUE(kernel.understood) << text;
-  return facts_of(kernel).can_wait;
+  return facts_of(kernel);
 }
+
+bool waits(const std::string& body) { return facts(body).can_wait; }
 
 /// A loop that is left once what the body has put into %r1 is not zero.
 std::string until_set(const std::string& body) { return "L:\n" + body + "\nsetp.eq.s32 %p1, %r1, 0; @%p1 bra L;\n"; }
@@ -54,6 +56,18 @@ TEST(Waiting, AnOrdinaryLoadIsMadeOnceUnlessSomethingRenewsIt) {
     EXPECT_FALSE(waits(rounds(load + renews))) << renews;
     EXPECT_FALSE(waits(load + renews)) << renews;
   }
+}
+
+TEST(Waiting, OneForOthersHasALoadOfSystemScope) {
+  const char* const of_system[] = {"ld.acquire.sys.global.u32 %r1, [%rd1];", "ld.relaxed.sys.u32 %r1, [%rd1];"};
+  for (const char* load : of_system) {
+    EXPECT_TRUE(facts(until_set(load)).waits_for_others) << load;
+    EXPECT_FALSE(facts(load).waits_for_others) << load << ": no loop";
+    EXPECT_FALSE(facts(rounds(load)).waits_for_others) << load << ": the loop counts";
+  }
+  const char* const of_gpu[] = {"ld.acquire.gpu.global.u32 %r1, [%rd1];", "ld.volatile.global.u32 %r1, [%rd1];",
+                                "atom.sys.global.exch.b32 %r1, [%rd1], 0;"};
+  for (const char* load : of_gpu) EXPECT_FALSE(facts(until_set(load)).waits_for_others) << load;
 }
 
 TEST(Waiting, AListThatIsWalkedIsNoWait) {
