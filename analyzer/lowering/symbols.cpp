@@ -81,6 +81,19 @@ std::string Symbols::usr(const clang::Decl& declaration) {
   return buffer.str().str();
 }
 
+namespace {
+
+/// Is it given a tensor, or several, or does it return them?
+bool has_tensors(const clang::FunctionDecl& function) {
+  const auto is_tensor = [](clang::QualType type) {
+    return llvm::StringRef(type.getCanonicalType().getAsString()).contains("Tensor");
+  };
+  return is_tensor(function.getReturnType()) ||
+         llvm::any_of(function.parameters(), [&](const clang::ParmVarDecl* each) { return is_tensor(each->getType()); });
+}
+
+}  // namespace
+
 const Symbols::Known& Symbols::known(const clang::FunctionDecl& function) {
   const auto [entry, fresh] = known_.try_emplace(function.getCanonicalDecl());
   if (!fresh) return *entry->second;
@@ -103,6 +116,10 @@ const Symbols::Known& Symbols::known(const clang::FunctionDecl& function) {
       (function.isDefined() || llvm::none_of(function.parameters(), [this](const clang::ParmVarDecl* parameter) {
          return kind(parameter->getType()) == ir::TypeKind::Stream;
        })))
+    known->model = nullptr;
+  // Not every function of the namespaces of ATen is an operation.
+  if (known->model != nullptr && known->model->action == ActionKind::TensorWork && known->callee.class_name.empty() &&
+      !has_tensors(function))
     known->model = nullptr;
   known->harmless = known->model == nullptr && models_.harmless(known->callee);
   return *known_.insert_or_assign(function.getCanonicalDecl(), std::move(known)).first->second;
