@@ -180,7 +180,53 @@ struct WaysToWait::Body {
 struct WaysToWait::Kept {
   std::map<const clang::FunctionDecl*, Body> bodies;
   Classes classes;  ///< defined in the file's own code
+  std::map<const clang::FunctionDecl*, Functions> overridden_by;
+  /// It, or what it calls; for something, and for all of the device's work.
+  Functions waiting, waiting_for_all;
+
+  [[nodiscard]] bool is_there(const clang::FunctionDecl& function) const {
+    const auto found = bodies.find(&function);
+    return found != bodies.end() && found->second.there;
+  }
+  /// Its body is not in sight, so it may do anything.
+  [[nodiscard]] bool is_elsewhere(const clang::FunctionDecl& function) const {
+    return !is_there(function) && !function.isImplicit() && !function.isDefaulted() && !function.isPureVirtual() &&
+           !function.isDeleted();
+  }
+  void find_waiting();
 };
+
+/// From those that wait by themselves back to all who call them, once for the whole file.
+void WaysToWait::Kept::find_waiting() {
+  std::map<const clang::FunctionDecl*, Functions> called_by;
+  for (const auto& [function, body] : bodies) {
+    if (const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(function))
+      for (const clang::CXXMethodDecl* one : method->overridden_methods())
+        overridden_by[one->getCanonicalDecl()].insert(function);
+    if (body.there)
+      for (const clang::FunctionDecl* each : body.calls) called_by[each].insert(function);
+  }
+  for (const auto& [base, overriders] : overridden_by)
+    for (const clang::FunctionDecl* each : overriders) called_by[each].insert(base);
+  const auto spread = [&](Functions& reached) {
+    std::vector<const clang::FunctionDecl*> left(reached.begin(), reached.end());
+    while (!left.empty()) {
+      const auto callers = called_by.find(left.back());
+      left.pop_back();
+      if (callers == called_by.end()) continue;
+      for (const clang::FunctionDecl* each : callers->second)
+        if (reached.insert(each).second) left.push_back(each);
+    }
+  };
+  for (const auto& [function, body] : bodies) {
+    if (is_elsewhere(*function) || (body.there && body.waits)) waiting.insert(function);
+    if (body.there && body.for_all) waiting_for_all.insert(function);
+  }
+  for (const auto& [function, callers] : called_by)
+    if (is_elsewhere(*function)) waiting.insert(function);
+  spread(waiting);
+  spread(waiting_for_all);
+}
 
 class WaysToWait::Walk : public clang::RecursiveASTVisitor<Walk> {
   using Base = clang::RecursiveASTVisitor<Walk>;
@@ -301,33 +347,18 @@ WaysToWait::WaysToWait(Symbols& symbols) : symbols_(symbols), kept_(std::make_un
     for (const std::string& name : body.named)
       if (const auto found = by_name.find(name); found != by_name.end())
         body.calls.insert(found->second.begin(), found->second.end());
+  kept_->find_waiting();
 }
 WaysToWait::~WaysToWait() = default;
 
 /// It, or what it calls.
 bool WaysToWait::waits(const clang::FunctionDecl& function, bool for_all) const {
-  Functions seen;
-  std::vector<const clang::FunctionDecl*> left = {&pattern_of(function)};
-  while (!left.empty()) {
-    const clang::FunctionDecl* const at = left.back();
-    left.pop_back();
-    if (!seen.insert(at).second) continue;
-    const auto found = kept_->bodies.find(at);
-    const bool there = found != kept_->bodies.end() && found->second.there;
-    const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(at);
-    const bool elsewhere =
-        !there && !at->isImplicit() && !at->isDefaulted() && !at->isPureVirtual() && !at->isDeleted();
-    if (elsewhere && !for_all) return true;
-    if (there && (for_all ? found->second.for_all : found->second.waits)) return true;
-    if (there) left.insert(left.end(), found->second.calls.begin(), found->second.calls.end());
-    if (method != nullptr && method->isVirtual())
-      for (const auto& [other, body] : kept_->bodies)
-        if (const auto* over = llvm::dyn_cast<clang::CXXMethodDecl>(other))
-          if (std::ranges::any_of(over->overridden_methods(),
-                                  [&](const auto* one) { return one->getCanonicalDecl() == at; }))
-            left.push_back(other);
-  }
-  return false;
+  const clang::FunctionDecl* const at = &pattern_of(function);
+  const Functions& waiting = for_all ? kept_->waiting_for_all : kept_->waiting;
+  if (waiting.contains(at) || (!for_all && kept_->is_elsewhere(*at))) return true;
+  const auto overriders = kept_->overridden_by.find(at);
+  return overriders != kept_->overridden_by.end() &&
+         std::ranges::any_of(overriders->second, [&](const auto* each) { return waiting.contains(each); });
 }
 
 /// Until there are no more.
