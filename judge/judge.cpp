@@ -158,21 +158,18 @@ LaunchBytes& Judge::untextured_bytes_of(const Item& launch, std::uint32_t index,
   out.exact.complete = false;
   out.confined = false;
   out.pointers.clear();
-  const KernelFootprint* const footprint = footprints_.of_launch(launch);
-  const bool measured = footprint && (record.flags & trace::kMeasured) != 0;
   if (code_.waits_for_others(index, kernel)) {
-    if (measured) out.known = Known::Measured;
     read_pointers(kernel.roles, words, out.pointers);
     for (ordering::PointerArgument& pointer : out.pointers) pointer.mode = ordering::AccessMode::Doubtful;
     return out;
   }
-  if (footprint) {
+  if (const KernelFootprint* footprint = footprints_.of_launch(launch)) {
+    const bool measured = (record.flags & trace::kMeasured) != 0;
     out.known = measured ? Known::Measured : footprint->promised ? Known::Computed : Known::Learned;
     resolve(*footprint, words, measured || footprint->promised, out.exact);
   }
   if (code_.enabled() && out.known == Known::Learned && out.exact.complete && !waits_for_others(record, index)) {
-    // What an earlier launch touched makes a conflict possible, what the code proves of this one makes it sure: knowing
-    // more must not make a verdict weaker.
+    // What an earlier launch touched makes a conflict possible, what the code proves of this one makes it sure.
     read_pointers(kernel.roles, words, out.pointers);
     proved_.clear();
     const Code::Conclusion proved = code_.conclude(index, kernel, w.hash, words, out.pointers, proved_, dependent);

@@ -89,7 +89,8 @@ bool has_tensors(const clang::FunctionDecl& function) {
     return llvm::StringRef(type.getCanonicalType().getAsString()).contains("Tensor");
   };
   return is_tensor(function.getReturnType()) ||
-         llvm::any_of(function.parameters(), [&](const clang::ParmVarDecl* each) { return is_tensor(each->getType()); });
+         llvm::any_of(function.parameters(),
+                      [&](const clang::ParmVarDecl* each) { return is_tensor(each->getType()); });
 }
 
 }  // namespace

@@ -63,9 +63,9 @@ struct Facts {
   /// Perhaps it touches variables of the module, goes where a loaded pointer leads, or does what cannot be followed.
   bool strays = false;
   bool prints = false;
-  bool can_wait = true;         ///< for what others write while it runs (waiting.h)
+  bool can_wait = true;           ///< for what others write while it runs (waiting.h)
   bool waits_for_others = false;  ///< for another kernel or the host (waiting.h)
-  bool atomic_for_host = true;  ///< what it does by atomic accesses, if anything, is atomic for the host, too
+  bool atomic_for_host = true;    ///< what it does by atomic accesses, if anything, is atomic for the host, too
   /// What the addresses that it touches are made of, each combination once.
   std::vector<Origin> addresses;
   std::vector<WordFacts> words;

@@ -67,6 +67,7 @@ constexpr const char* kOtherNames[] = {
     "(\"ProgrammaticStreamSerialization\")",      // an enumerator
     "record->getName().contains_insensitive(",    // a class
     "of->getName().starts_with(\"cudaLaunch\")",  // a class
+    "getAsString()).contains(\"Tensor\")",        // a type
     "judge/frames.cpp",                           // symbols in call stacks
 };
 
