@@ -168,10 +168,14 @@ void Launch::add_promise(LaunchKnowledge& known, std::uint32_t promised) const {
   if (promised != 0 && (known.footprint == 0 || is_incomplete(known.footprint))) known.footprint = promised;
 }
 
+std::uint64_t Launch::node_key() const {
+  return function_ && function_->layout_known && function_->count > 0 ? promise_key(function_->name, hash_) : 0;
+}
+
 void Launch::prepare_node() {
   read();
   if (function_) known_ = known_of(subject_);
-  if (function_ && any_promised_earlier()) add_promise(known_, promised_earlier(promise_key(function_->name, hash_)));
+  if (any_promised_earlier()) add_promise(known_, promised_earlier(node_key()));
   if (known_.first) write_arguments();
 }
 
@@ -189,7 +193,7 @@ STREAMSAN_HOT_CODE Slot Launch::after(bool succeeded, const void* frame) {
   if (!read_) read();
   if (!measuring_ && function_) known = known_of(subject_);
   if (is_promised()) [[unlikely]]
-    add_promise(known, keep_promise(arguments_, function_ && any_capture() ? promise_key(function_->name, hash_) : 0));
+    add_promise(known, keep_promise(arguments_, any_capture() ? node_key() : 0));
   if (known.first) write_arguments();
   stack_ = capture_stack(frame);
   Slot slot = start_record(

@@ -13,8 +13,12 @@ namespace {
 
 using trace::Piece;
 
-/// A fork keeps t_promise: the child of a call goes on within it.
+// A fork keeps t_promise, t_depth: the child of a call goes on within it.
+/// Of the outermost call, until a kernel has it.
 constinit thread_local const Promise* t_promise __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local unsigned t_depth __attribute__((tls_model("initial-exec"))) = 0;
+/// Of a key that two launches with different promises have.
+constexpr std::uint32_t kDiffer = ~std::uint32_t{0};
 
 constinit HandleTable<std::uint32_t, 1u << 12> g_captured{};  // key of a launch -> id of its footprint
 constinit std::atomic<bool> g_any_captured{false};
@@ -55,11 +59,14 @@ void Promise::add(const Matrices& what, Piece::Mode mode) {
   if (part.what.distance == 0) part.what.count = 1;
 }
 
-Promising::Promising(const Promise& promise) : promise_(promise), before_(t_promise) {
-  if (!before_ && promise_.count != 0) t_promise = &promise_;
+Promising::Promising(const Promise& promise) : promise_(promise), outermost_(t_depth++ == 0) {
+  if (outermost_ && promise_.count != 0) t_promise = &promise_;
 }
 
-Promising::~Promising() { t_promise = before_; }
+Promising::~Promising() {
+  --t_depth;
+  if (outermost_) t_promise = nullptr;
+}
 
 STREAMSAN_HOT_CODE bool is_promised() { return t_promise != nullptr; }
 
@@ -71,7 +78,9 @@ std::uint32_t keep_promise(const LaunchArguments& arguments, std::uint64_t key) 
   for (unsigned i = 0; i < promise->count; ++i) pieces[i] = piece_of(promise->parts[i], arguments);
   const std::uint32_t id = footprint_id({pieces, promise->count}, trace::kIncomplete | trace::kPromised);
   if (auto* entry = key == 0 ? nullptr : g_captured.insert(key)) {
-    entry->value.store(id, std::memory_order_relaxed);
+    std::uint32_t before = 0;
+    if (!entry->value.compare_exchange_strong(before, id, std::memory_order_acq_rel) && before != id)
+      entry->value.store(kDiffer, std::memory_order_release);
     g_any_captured.store(true, std::memory_order_relaxed);
   }
   return id;
@@ -81,7 +90,8 @@ bool any_promised_earlier() { return g_any_captured.load(std::memory_order_relax
 
 std::uint32_t promised_earlier(std::uint64_t key) {
   auto* entry = key == 0 ? nullptr : g_captured.find(key);
-  return entry ? entry->value.load(std::memory_order_relaxed) : 0;
+  const std::uint32_t id = entry ? entry->value.load(std::memory_order_acquire) : 0;
+  return id == kDiffer ? 0 : id;
 }
 
 std::uint64_t promise_key(const char* kernel, std::uint64_t hash) {

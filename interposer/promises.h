@@ -55,7 +55,7 @@ class Promising {
 
  private:
   const Promise promise_;
-  const Promise* const before_;
+  const bool outermost_;
 };
 
 /// Has the call that this thread is in promised something, and launched no kernel yet?

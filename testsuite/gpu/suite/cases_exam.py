@@ -47,7 +47,7 @@ def expect(case, name):
 def in_cpp(case, name):
     flags = case.get("flags") or ()
     target = Target("exam/" + case["file"], (*FLAGS, *(flags.split() if isinstance(flags, str) else flags)))
-    more = {"needs": ("header:cublas_v2.h",), "null": False, "options": (), "timeout": 90, "cost": 3}
+    more = {"needs": ("header:cublas_v2.h", "capability:9.0"), "null": False, "options": (), "timeout": 90, "cost": 3}
     if name not in BY_CHANCE:
         yield Case("exam-" + name, target, expect=Expect(allowed=SILENT_AT_ERROR) if case.get("clean") else expect(case, name), **more)
     if not case.get("clean"):

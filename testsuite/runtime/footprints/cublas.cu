@@ -21,6 +21,10 @@
 // RUN: %racy %t.captured 2>&1 | %report --check-prefix=CAPTURED
 // RUN: %build -DCALL=ex -DCAPTURED -DFIXED %s %t.so -o %t.captured-fixed
 // RUN: %silent %t.captured-fixed
+// Two captured products whose first kernels look alike: nobody knows which node is which.
+// RUN: %build -DLIBRARY -DALIKE -shared -Xcompiler -fPIC %s -o %t.alike.so
+// RUN: %build -DCALL=ex -DCAPTURED -DTWICE %s %t.alike.so -o %t.alike
+// RUN: %silent %t.alike
 // RUN: %build -DCALL=ex -DALPHA=0 -DONLY_READ %s %t.so -o %t.zero
 // RUN: %silent %t.zero
 // RUN: %build -DCALL=ex -DROWS=0 %s %t.so -o %t.none
@@ -48,6 +52,9 @@ __global__ void work(unsigned long long not_a, unsigned long long not_b, unsigne
 static cudaStream_t g_stream;
 static int launch(int m, const void* a, const void* b, void* c) {
   const auto hidden = [](const void* matrix) { return ~reinterpret_cast<unsigned long long>(matrix); };
+#ifdef ALIKE
+  if (m > 0) work<<<1, 32, 0, g_stream>>>(0, 0, 0);
+#endif
   if (m > 0) work<<<1, 32, 0, g_stream>>>(hidden(a), hidden(b), hidden(c));
   return cudaGetLastError();
 }
@@ -144,6 +151,9 @@ int main() {
   cudaGraphExec_t exec;
   must(cudaStreamBeginCapture(compute, cudaStreamCaptureModeThreadLocal));
   product(a, b, c, compute);
+#ifdef TWICE
+  product(b, c, a, compute);
+#endif
   must(cudaStreamEndCapture(compute, &graph));
   must(cudaGraphInstantiate(&exec, graph, 0));
 #endif
