@@ -5,7 +5,7 @@
 // THE RULE, from the documentation of the cublas<t>gemm functions and of cublasLtMatmul(): C = alpha op(A) op(B) + beta C.
 // The m x k elements of op(A) and the k x n ones of op(B) are read, and the m x n ones of C (of cublasLtMatmul(): D) are
 // written, unless a size is zero. With an alpha of zero A and B need not be read. That beta C is read as well adds
-// nothing: who meets the read meets the write. Matrices are stored by columns, `ld` elements from one to the next; op(A) is
+// nothing where it is written: who meets the read meets the write. (The C of cublasLtMatmul() that is not D is left out.) Matrices are stored by columns, `ld` elements from one to the next; op(A) is
 // A or its transpose, so A itself has m rows or k.
 //
 // Left out: batches whose matrices are found through pointers in memory, layouts of cublasLtMatmul() that are not plain

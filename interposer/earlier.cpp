@@ -20,12 +20,6 @@ namespace {
 constinit bool g_keeps = false;
 constinit trace::EarlierFile g_earlier_file{};
 
-std::uint64_t hash_of(const char* name) {
-  std::uint64_t hash = 0xcbf29ce484222325ull;
-  for (; *name; ++name) hash = (hash ^ static_cast<unsigned char>(*name)) * 0x100000001b3ull;
-  return hash;
-}
-
 /// Of what kernels run on: the driver, and what the device of the calling thread is like. False: it is not known.
 bool machine(std::uint64_t& hash) {
   const auto version = SS_DRIVER(cuDriverGetVersion);
@@ -73,7 +67,7 @@ std::uint64_t earlier_key(const StreamSanAgent& agent, const LaunchSubject& subj
   const std::uint64_t code =
       agent.code(reinterpret_cast<void*>(subject.handle), is_kernel_handle(subject.handle), name);
   if (code == 0) return 0;
-  for (const std::uint64_t word : {code, hash_of(name), subject.arguments->hashes().shape, subject.shared_bytes})
+  for (const std::uint64_t word : {code, hash_of_text(name), subject.arguments->hashes().shape, subject.shared_bytes})
     hash = trace::mix_earlier(hash, word);
   return hash ? hash : 1;
 }

@@ -22,6 +22,13 @@ inline constexpr std::uint64_t mix_bits(std::uint64_t x) {
   return x;
 }
 
+/// FNV-1a. The cache of footprints keeps it between runs.
+inline std::uint64_t hash_of_text(const char* text) {
+  std::uint64_t hash = 0xcbf29ce484222325ull;
+  for (; *text; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3ull;
+  return hash;
+}
+
 template <class Value, std::size_t kCapacity>
 class HandleTable {
   static_assert((kCapacity & (kCapacity - 1)) == 0);

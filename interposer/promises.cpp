@@ -95,8 +95,7 @@ std::uint32_t promised_earlier(std::uint64_t key) {
 }
 
 std::uint64_t promise_key(const char* kernel, std::uint64_t hash) {
-  for (const char* letter = kernel; *letter != '\0'; ++letter) hash = hash * 31 + static_cast<unsigned char>(*letter);
-  const std::uint64_t key = mix_bits(hash);
+  const std::uint64_t key = mix_bits(hash ^ hash_of_text(kernel));
   return key > 1 ? key : key + 2;
 }
 

@@ -235,12 +235,11 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, const Sha
           if (const auto offset = offset_of(*record, member)) add(parameter, *offset, effect);
       }
     }
-    // Sizes that a made-up caller gives need not fit the grid.
     if (kernels_.meets_others(*kernel)) {
       // It may wait, while it runs, for what another one stores: an order that is not seen.
       bytes.clear();
       for (ordering::PointerArgument& pointer : pointers) pointer.mode = AccessMode::Doubtful;
-    } else if (!overlaps && !made_up_) {
+    } else if (!overlaps && !made_up_) {  // sizes that a made-up caller gives need not fit the grid
       add_exact(machine, *kernel, launched, *given, bytes);
     }
     for (const ordering::PointerArgument& pointer : pointers)

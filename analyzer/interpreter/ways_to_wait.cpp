@@ -180,7 +180,6 @@ struct WaysToWait::Body {
 struct WaysToWait::Kept {
   std::map<const clang::FunctionDecl*, Body> bodies;
   Classes classes;  ///< defined in the file's own code
-  std::map<const clang::FunctionDecl*, Functions> overridden_by;
   /// It, or what it calls; for something, and for all of the device's work.
   Functions waiting, waiting_for_all;
 
@@ -198,16 +197,14 @@ struct WaysToWait::Kept {
 
 /// From those that wait by themselves back to all who call them, once for the whole file.
 void WaysToWait::Kept::find_waiting() {
-  std::map<const clang::FunctionDecl*, Functions> called_by;
+  std::map<const clang::FunctionDecl*, Functions> called_by;  // what overrides a method is called by it
   for (const auto& [function, body] : bodies) {
     if (const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(function))
       for (const clang::CXXMethodDecl* one : method->overridden_methods())
-        overridden_by[one->getCanonicalDecl()].insert(function);
+        called_by[function].insert(one->getCanonicalDecl());
     if (body.there)
       for (const clang::FunctionDecl* each : body.calls) called_by[each].insert(function);
   }
-  for (const auto& [base, overriders] : overridden_by)
-    for (const clang::FunctionDecl* each : overriders) called_by[each].insert(base);
   const auto spread = [&](Functions& reached) {
     std::vector<const clang::FunctionDecl*> left(reached.begin(), reached.end());
     while (!left.empty()) {
@@ -355,10 +352,7 @@ WaysToWait::~WaysToWait() = default;
 bool WaysToWait::waits(const clang::FunctionDecl& function, bool for_all) const {
   const clang::FunctionDecl* const at = &pattern_of(function);
   const Functions& waiting = for_all ? kept_->waiting_for_all : kept_->waiting;
-  if (waiting.contains(at) || (!for_all && kept_->is_elsewhere(*at))) return true;
-  const auto overriders = kept_->overridden_by.find(at);
-  return overriders != kept_->overridden_by.end() &&
-         std::ranges::any_of(overriders->second, [&](const auto* each) { return waiting.contains(each); });
+  return waiting.contains(at) || (!for_all && kept_->is_elsewhere(*at));
 }
 
 /// Until there are no more.

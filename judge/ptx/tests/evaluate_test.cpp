@@ -121,15 +121,6 @@ Arguments draw(const Case& each, std::mt19937& random) {
   return out;
 }
 
-std::set<std::uint64_t> bytes_of(const Piece& piece) {
-  std::set<std::uint64_t> out;
-  for (std::uint64_t slice = 0; slice < piece.slices; ++slice)
-    for (std::uint64_t row = 0; row < piece.rows; ++row)
-      for (std::uint64_t i = 0; i < piece.width; ++i)
-        out.insert(piece.address + slice * piece.slice_pitch + row * piece.pitch + i);
-  return out;
-}
-
 std::map<std::string, std::string> modules() {
   std::map<std::string, std::string> out;
   for (const char* path : {STREAMSAN_PTX_TEXTS}) {

@@ -13,6 +13,15 @@
 
 namespace streamsan::ptx {
 
+inline std::set<std::uint64_t> bytes_of(const Piece& piece) {
+  std::set<std::uint64_t> out;
+  for (std::uint64_t slice = 0; slice < piece.slices; ++slice)
+    for (std::uint64_t row = 0; row < piece.rows; ++row)
+      for (std::uint64_t i = 0; i < piece.width; ++i)
+        out.insert(piece.address + slice * piece.slice_pitch + row * piece.pitch + i);
+  return out;
+}
+
 /// Every byte that was touched, by mode. Bytes, not ranges: launches in tests are small.
 struct Trail {
   std::array<std::set<std::uint64_t>, 3> bytes;

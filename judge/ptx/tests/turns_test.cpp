@@ -40,15 +40,6 @@ std::string store_at(const std::string& reg) {
   return "mul.wide.u32 %rd2, " + reg + ", 4; add.s64 %rd3, %rd1, %rd2; st.global.f32 [%rd3], %f1;\n";
 }
 
-std::set<std::uint64_t> bytes_of(const Piece& piece) {
-  std::set<std::uint64_t> out;
-  for (std::uint64_t slice = 0; slice < piece.slices; ++slice)
-    for (std::uint64_t row = 0; row < piece.rows; ++row)
-      for (std::uint64_t i = 0; i < piece.width; ++i)
-        out.insert(piece.address + slice * piece.slice_pitch + row * piece.pitch + i);
-  return out;
-}
-
 Result run(const Kernel& kernel, std::uint64_t n, const Limits& limits, std::uint32_t threads = 8,
            std::uint32_t blocks = 1) {
   const std::array<std::uint64_t, 3> words = {kA, n, 0};

@@ -19,7 +19,6 @@ def script(name, *words):
 
 
 RACY = Expect(exit=66, findings=(Finding(at_least=True),), allowed=("note", "possible"))
-# cuBLAS gets its matrices inside a structure: that one of them is used cannot be certain.
 NO_FINDING = Expect()
 JAX = Expect(findings=(Finding("latent", "premature-free", "free-while-in-use", rule="R-CPY-13", at_least=True),),
              allowed=("note", "possible"))
