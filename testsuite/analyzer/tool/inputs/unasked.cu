@@ -11,7 +11,7 @@ __global__ void fill(float* data, const float* from) {
 
 int host(unsigned long n) {
   const clock_t begin = clock();
-  assert(omp_get_max_threads() > 0);
+  assert(omp_get_max_threads() > 0 && omp_get_thread_limit() > 0 && omp_get_proc_bind() == omp_proc_bind_false);
   float* data;
   cudaMalloc(&data, max(n, 32ul) * sizeof(float));
   fill<<<1, min(32, 64)>>>(data, data);
