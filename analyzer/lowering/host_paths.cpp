@@ -164,6 +164,34 @@ bool touches_elements(const ir::Function& function, const Terminators& terminato
   return std::any_of(loops.begin(), loops.end(), [&](const Loop& loop) { return touches_elements(function, loop); });
 }
 
+bool flags_decide(const ir::Function& function, const Terminators& terminators) {
+  constexpr std::size_t kMostBlocks = 64;
+  if (function.blocks.size() > kMostBlocks) return false;
+  const auto asks_flag = [&](const ir::Block& block) {
+    if (block.condition == ir::kNoExpr || block.successors.size() < 2) return false;
+    const auto& uses = function[block.condition].uses;
+    return std::any_of(uses.begin(), uses.end(), [&](ir::PlaceId use) {
+      const ir::Place::Kind root = function[root_of(function, use)].kind;
+      return root == ir::Place::Kind::Parameter || root == ir::Place::Kind::This;
+    });
+  };
+  std::vector<std::size_t> asking;
+  for (std::size_t block = 0; block < function.blocks.size(); ++block)
+    if (asks_flag(function.blocks[block])) asking.push_back(block);
+  for (const Loop& loop : natural_loops(function, terminators)) std::erase(asking, loop.head);
+  if (asking.empty()) return false;
+  const auto matters = [](const ir::Op& op) {
+    return op.kind == OpKind::HostAccess || op.kind == OpKind::EndOfLife || op.kind == OpKind::Free ||
+           op.kind == OpKind::Call;
+  };
+  const std::vector<bool> always = on_all_paths(function);
+  for (std::size_t block = 0; block < function.blocks.size(); ++block) {
+    const auto& ops = function.blocks[block].ops;
+    if (!always[block] && std::any_of(ops.begin(), ops.end(), matters)) return true;
+  }
+  return false;
+}
+
 void flatten_loops(const Unit& unit, ir::Function& function, const Terminators& terminators) {
   for (bool changed = true; changed;) {
     changed = false;

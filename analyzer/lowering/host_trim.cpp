@@ -8,8 +8,9 @@
 //     process ends concerns no stream.
 //   * Host accesses of memory that was never given to anything but the host's own accesses, and new versions of
 //     integers that no index, offset or size reads, nor counts the rounds in which a container may grow.
-//   * The paths of a function that does nothing to streams, nor do its callees, and of loops in which only the host
-//     works (host_paths.cpp). Before that, an access of such a loop becomes one for all rounds (host_rounds.cpp).
+//   * The paths of a function that does nothing to streams, nor do its callees, unless flags of the caller's decide
+//     what it does to memory, and of loops in which only the host works (host_paths.cpp). Before that, an access of
+//     such a loop becomes one for all rounds (host_rounds.cpp).
 #include "analyzer/lowering/host_trim.h"
 
 #include <algorithm>
@@ -230,7 +231,7 @@ void trim(Unit& unit, ir::Function& function, Terminators terminators, Source& s
   drop_dead_ends(function, terminators);
   drop_idle_touches(function);
   spread_accesses(unit, function, terminators, source);
-  if (root || touches_elements(function, terminators)) {
+  if (root || touches_elements(function, terminators) || flags_decide(function, terminators)) {
     flatten_loops(unit, function, terminators);
     drop_dead_ends(function, terminators);
   } else {

@@ -9,6 +9,9 @@
 // A return is followed, in the CFG, by the destructors of what is left: the value is kept aside and the Return put at
 // the end. A block that calls a function that does not return, or throws, has no successors and no Return: nobody sees
 // what happens after it. Handlers of exceptions are reached by throw alone; exceptions out of calls are not followed.
+//
+// Where the code handles that an operation failed, the operation is not in flight: `if (cudaLaunchHostFunc(s, f, data)
+// != cudaSuccess) delete data;`.
 #include "analyzer/lowering/host_walk.h"
 
 #include <algorithm>
@@ -25,6 +28,7 @@
 #include "analyzer/lowering/host_scan.h"
 #include "analyzer/lowering/host_unit.h"
 #include "analyzer/lowering/host_values.h"
+#include "analyzer/lowering/ways_on.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/Analysis/CFG.h"
@@ -158,11 +162,84 @@ void Walk::finish_block(const clang::CFGBlock& block) {
   }
   const auto* condition = llvm::dyn_cast_or_null<clang::Expr>(block.getTerminatorCondition());
   if (condition == nullptr || llvm::isa<clang::SwitchStmt>(terminator.getStmt())) return;
+  keep_off_failure(block, next);
   const std::optional<ir::Expr> entry = maps_.asks_for_entry(*condition);
   ir::Expr known = entry ? *entry : values_.scalar(condition);
   if (known.uses.empty() && !known.constant) return;
   const ir::ExprId id = out_.add(std::move(known));
   out_.function().blocks[from].condition = id;
+}
+
+const clang::Expr* Walk::asked_in(const clang::CFGBlock& block, const clang::Expr& condition) const {
+  const clang::Expr* asked = asked_result(condition, unit_.symbols.models());
+  const auto* name = llvm::dyn_cast_or_null<clang::DeclRefExpr>(asked);
+  if (name == nullptr) return asked;
+  for (const clang::CFGElement& element : llvm::reverse(block)) {
+    const auto statement = element.getAs<clang::CFGStmt>();
+    if (!statement) continue;
+    const clang::Expr* given = nullptr;
+    if (const auto* declaration = llvm::dyn_cast<clang::DeclStmt>(statement->getStmt())) {
+      if (declaration->isSingleDecl() && declaration->getSingleDecl() == name->getDecl())
+        given = llvm::cast<clang::VarDecl>(name->getDecl())->getInit();
+    } else if (const auto* set = llvm::dyn_cast<clang::BinaryOperator>(statement->getStmt())) {
+      const auto* target = llvm::dyn_cast<clang::DeclRefExpr>(set->getLHS()->IgnoreParens());
+      if (set->isAssignmentOp() && target != nullptr && target->getDecl() == name->getDecl()) given = set->getRHS();
+    }
+    if (given != nullptr) return given->IgnoreParenCasts();
+  }
+  return nullptr;
+}
+
+bool Walk::uses_memory(const clang::CFGBlock& failed, const clang::CFGBlock& passed) const {
+  llvm::DenseSet<const clang::CFGBlock*> seen;
+  const auto reach = [&](const clang::CFGBlock& from, auto visit) {
+    std::vector<const clang::CFGBlock*> work{&from};
+    while (!work.empty()) {
+      const clang::CFGBlock* block = work.back();
+      work.pop_back();
+      if (!seen.insert(block).second) continue;
+      if (visit(*block)) return true;
+      for (const clang::CFGBlock* next : next_blocks(*block, first_call_)) work.push_back(next);
+    }
+    return false;
+  };
+  reach(passed, [](const clang::CFGBlock&) { return false; });
+  const auto matters = [](const ir::Op& op) {
+    return op.kind == OpKind::HostAccess || op.kind == OpKind::EndOfLife || op.kind == OpKind::Free ||
+           op.kind == OpKind::Call;
+  };
+  return reach(failed, [&](const clang::CFGBlock& block) {
+    const std::size_t begin = first_[block.getBlockID()];
+    if (begin == SIZE_MAX) return false;
+    const auto& ops = out_.function().blocks[begin].ops;
+    return std::any_of(ops.begin(), ops.end(), matters);
+  });
+}
+
+void Walk::keep_off_failure(const clang::CFGBlock& block, llvm::ArrayRef<const clang::CFGBlock*> next) {
+  const std::size_t from = last_[block.getBlockID()];
+  auto& ops = out_.function().blocks[from].ops;
+  const auto last = std::find_if(ops.rbegin(), ops.rend(), [&](const ir::Op& op) {
+    const bool sets = op.kind == OpKind::Assign || op.kind == OpKind::Fresh;
+    return !sets || op.target == ir::kNoPlace || out_[op.target].type != ir::TypeKind::Integer;
+  });
+  if (last == ops.rend() || last->kind != OpKind::Enqueue) return;
+  const auto& condition = *llvm::cast<clang::Expr>(block.getTerminatorCondition());
+  const auto success = tells_success(condition, unit_.symbols.models());
+  if (!success || out_.function().blocks[from].successors.size() != 2) return;
+  const clang::Expr* asked = asked_in(block, condition);
+  if (asked == nullptr || !llvm::isa<clang::CallExpr>(asked) || out_.site(*asked) != last->site) return;
+  const unsigned passed = *success ? 0 : 1;
+  if (!uses_memory(*next[1 - passed], *next[passed])) return;
+  ir::Op moved = std::move(*last);
+  ops.erase(std::next(last).base());
+  const std::size_t between = out_.new_block();
+  terminators_.resize(out_.function().blocks.size());
+  ir::Function& function = out_.function();
+  ir::BlockId& way = function.blocks[from].successors[passed];
+  function.blocks[between].successors = {way};
+  function.blocks[between].ops.push_back(std::move(moved));
+  way = ir::BlockId{static_cast<std::uint32_t>(between)};
 }
 
 ir::ExprId Walk::rounds_left(const clang::CXXForRangeStmt& loop) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyzer/ir/ir.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace clang {
@@ -55,6 +56,12 @@ class Walk {
   void walk_element(const clang::CFGElement& element);
   void note_passed(const clang::Stmt& statement);
   void finish_block(const clang::CFGBlock& block);
+  /// If the last operation of a block decides by its error code where to go on, it moves to where it has not failed.
+  void keep_off_failure(const clang::CFGBlock& block, llvm::ArrayRef<const clang::CFGBlock*> next);
+  /// The last call of CUDA in the block, if it is what `condition` asks the success of.
+  const clang::Expr* asked_in(const clang::CFGBlock& block, const clang::Expr& condition) const;
+  /// Something is done to memory on the way from `failed` that does not come from `passed`.
+  [[nodiscard]] bool uses_memory(const clang::CFGBlock& failed, const clang::CFGBlock& passed) const;
   /// What the head of a range-for asks.
   ir::ExprId rounds_left(const clang::CXXForRangeStmt& loop);
 

@@ -39,7 +39,7 @@ const clang::Expr* initial_value(const clang::Expr& expression) {
   const auto* name = dyn_cast<clang::DeclRefExpr>(&expression);
   const auto* variable = name == nullptr ? nullptr : dyn_cast<clang::VarDecl>(name->getDecl());
   return variable != nullptr && variable->isLocalVarDecl() && variable->hasInit()
-             ? variable->getInit()->IgnoreParenImpCasts()
+             ? variable->getInit()->IgnoreParenCasts()
              : nullptr;
 }
 
@@ -136,6 +136,26 @@ std::optional<bool> tells_success(const clang::Expr& condition, const Models& mo
   }
   const clang::Expr* initial = initial_value(plain);
   return initial != nullptr && plain.getType().isConstQualified() ? tells_success(*initial, models) : std::nullopt;
+}
+
+const clang::Expr* asked_result(const clang::Expr& condition, const Models& models) {
+  const clang::Expr& plain = *condition.IgnoreParenCasts();
+  if (const auto* negated = dyn_cast<clang::UnaryOperator>(&plain); negated && negated->getOpcode() == clang::UO_LNot)
+    return asked_result(*negated->getSubExpr(), models);
+  if (const auto* two = dyn_cast<clang::BinaryOperator>(&plain)) {
+    if (two->getOpcode() == clang::BO_Assign) return asked_result(*two->getRHS(), models);
+    if (!two->isEqualityOp()) return nullptr;
+    const bool first = is_zero(*two->getRHS()->IgnoreParenImpCasts());
+    return asked_result(first ? *two->getLHS() : *two->getRHS(), models);
+  }
+  if (const auto* call = dyn_cast<clang::CallExpr>(&plain)) {
+    if (call->getBuiltinCallee() != 0 && call->getNumArgs() == 2) return asked_result(*call->getArg(0), models);
+    return is_result(plain, models) ? &plain : nullptr;
+  }
+  const clang::Expr* initial = initial_value(plain);
+  if (initial != nullptr && plain.getType()->isBooleanType() && plain.getType().isConstQualified())
+    return asked_result(*initial, models);
+  return isa<clang::DeclRefExpr>(plain) ? &plain : nullptr;
 }
 
 }  // namespace streamsan::analyzer
