@@ -121,7 +121,8 @@ class UnsetStreams : public OwnCodeVisitor<UnsetStreams> {
     for (const clang::FieldDecl* field : record->fields()) {
       if (field->isUnnamedBitField()) continue;
       if (next >= values.size()) return;
-      if (!isa<clang::CXXDefaultInitExpr, clang::ImplicitValueInitExpr>(values[next++])) set(field);
+      const clang::Expr* value = values[next++];  // none where the list has an error
+      if (value == nullptr || !isa<clang::CXXDefaultInitExpr, clang::ImplicitValueInitExpr>(value)) set(field);
     }
   }
   void made_in_place(llvm::ArrayRef<clang::TemplateArgument> arguments) {
