@@ -2,11 +2,13 @@
 //
 // The matrix products of cuBLAS, in whose place ours stand (library_function.h), and what they promise (promises.h).
 //
-// THE RULE, from the documentation of the cublas<t>gemm functions and of cublasLtMatmul(): C = alpha op(A) op(B) + beta C.
-// The m x k elements of op(A) and the k x n ones of op(B) are read, and the m x n ones of C (of cublasLtMatmul(): D) are
-// written, unless a size is zero. With an alpha of zero A and B need not be read. That beta C is read as well adds
-// nothing where it is written: who meets the read meets the write. (The C of cublasLtMatmul() that is not D is left out.) Matrices are stored by columns, `ld` elements from one to the next; op(A) is
-// A or its transpose, so A itself has m rows or k.
+// THE RULE, from the documentation of the cublas<t>gemm functions and of cublasLtMatmul(): C = alpha op(A) op(B) + beta
+// C. The m x k elements of op(A) and the k x n ones of op(B) are read, and the m x n ones of C (of cublasLtMatmul(): D)
+// are written, unless a size is zero. With an alpha of zero A and B need not be read, with a beta of zero C. Where C is
+// written as well, reading it adds nothing: who meets the read meets the write. So only the C of cublasLtMatmul() that
+// is not D counts. A scalar in memory of the device is not looked at: alpha counts as other than zero, beta as zero.
+// Matrices are stored by columns, `ld` elements from one to the next; op(A) is A or its transpose, so A itself has m
+// rows or k.
 //
 // Left out: batches whose matrices are found through pointers in memory, layouts of cublasLtMatmul() that are not plain
 // columns or rows, and types of less than a byte. They promise nothing, and neither does a program with cuBLAS linked
@@ -29,8 +31,8 @@ using Mode = trace::Piece::Mode;
 
 constexpr int kNotInitialized = 1;  // CUBLAS_STATUS_NOT_INITIALIZED
 constexpr int kHostPointers = 0;    // CUBLAS_POINTER_MODE_HOST, CUBLASLT_POINTER_MODE_HOST
-constexpr const char* kCublas = "libcublas.so.13";
-constexpr const char* kCublasLt = "libcublasLt.so.13";
+constexpr LibraryNames kCublas{"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"};
+constexpr LibraryNames kCublasLt{"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11"};
 
 /// Values of cudaDataType, in bytes of an element; 0: not known, or less than a byte.
 std::uint64_t bytes_of(int type) {
@@ -155,16 +157,16 @@ Matrices described(GetAttribute* get, const void* layout, const void* at) {
   return stored({at, bytes_of(static_cast<int>(type)), ld, stride}, first, second, batch);
 }
 
-/// Does the product of cublasLtMatmul() read A and B? Only an alpha of the host's can be looked at.
-bool reads_matrices(const void* description, const void* alpha, const void* caller) {
+/// Bytes of the scalars of cublasLtMatmul(); 0: they are not the host's, or nobody says.
+std::uint64_t scalar_bytes_of(const void* description, const void* caller) {
   constexpr int kComputeType = 0, kPointerMode = 2;  // cublasLtMatmulDescAttributes_t
   GetAttribute* get = g_description.get_for(caller);
   std::int32_t compute = 0, mode = kHostPointers;
   std::size_t written = 0;
   if (!get || get(description, kPointerMode, &mode, sizeof mode, &written) != 0 || mode != kHostPointers ||
       get(description, kComputeType, &compute, sizeof compute, &written) != 0)
-    return true;
-  return !is_zero(alpha, scalar_bytes_of(compute));
+    return 0;
+  return scalar_bytes_of(compute);
 }
 
 template <class Function, class... Arguments>
@@ -263,10 +265,13 @@ SS_EXPORTED cublasLtMatmul(void* handle, void* description, const void* alpha, c
   static constinit LibraryOriginal<decltype(cublasLtMatmul)> original{kCublasLt, "cublasLtMatmul"};
   Promise promise;
   if (GetAttribute* get = recording() ? g_layout.get_for(SS_CALLER) : nullptr) {
-    if (reads_matrices(description, alpha, SS_CALLER)) {
+    const std::uint64_t scalar_bytes = scalar_bytes_of(description, SS_CALLER);
+    if (scalar_bytes == 0 || !is_zero(alpha, scalar_bytes)) {
       promise.add(described(get, layout_a, a), Mode::Read);
       promise.add(described(get, layout_b, b), Mode::Read);
     }
+    if (c != d && beta && scalar_bytes != 0 && !is_zero(beta, scalar_bytes))
+      promise.add(described(get, layout_c, c), Mode::Read);
     promise.add(described(get, layout_d, d), Mode::Write);
   }
   const Promising promising(promise);

@@ -23,10 +23,6 @@ constinit HandleTable<std::uint32_t, 1u << 16> g_ids{};  // hash of the pieces a
 constinit OwnedLock g_lock{};                            // of what follows, and of writing
 constinit std::uint32_t g_next_list_id = 1;
 
-/// A bit for each id. Later ones count as complete: a conflict is less certain then.
-constexpr std::uint32_t kMostKnown = 1u << 17;
-constinit std::atomic<std::uint64_t> g_incomplete[kMostKnown / 64] = {};
-
 void define_memory(const trace::Piece& piece) {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -61,17 +57,13 @@ void write_pieces(std::uint32_t id, std::span<const trace::Piece> list, std::uin
   } while (first < list.size());
 }
 
+bool is_promise(std::uint64_t flags) { return (flags & trace::kPromised) != 0; }
+
 /// The lock is held.
 std::uint32_t new_footprint(std::span<const trace::Piece> pieces, std::uint64_t flags) {
   const std::uint32_t id = g_next_list_id++;
-  const bool promised = (flags & trace::kPromised) != 0;
-  for (const trace::Piece& piece : pieces) {
-    if (piece.pointer == trace::Piece::kAbsolute && !promised) define_memory(piece);
-  }
   write_pieces(id, pieces, flags);
-  if ((flags & trace::kIncomplete) != 0 && id < kMostKnown)
-    g_incomplete[id / 64].fetch_or(std::uint64_t{1} << (id % 64), std::memory_order_relaxed);
-  trace::FileHeader* head = promised ? nullptr : header();
+  trace::FileHeader* head = is_promise(flags) ? nullptr : header();
   if (head) head->learned.fetch_add(1, std::memory_order_relaxed);
   return id;
 }
@@ -84,6 +76,10 @@ std::uint32_t footprint_id(std::span<const trace::Piece> pieces, std::uint64_t f
   if (auto* known = g_ids.find(key)) {
     if (const std::uint32_t id = known->value.load(std::memory_order_acquire)) return id;
   }
+  // Not under the lock: the driver has locks of its own. Two threads may define the same memory, which does no harm.
+  for (const trace::Piece& piece : pieces) {
+    if (piece.pointer == trace::Piece::kAbsolute && !is_promise(flags)) define_memory(piece);
+  }
   if (!g_lock.lock()) return 0;
   auto* entry = g_ids.insert(key);
   std::uint32_t id = entry ? entry->value.load(std::memory_order_relaxed) : 0;
@@ -95,16 +91,10 @@ std::uint32_t footprint_id(std::span<const trace::Piece> pieces, std::uint64_t f
   return id;
 }
 
-bool is_incomplete(std::uint32_t footprint) {
-  if (footprint >= kMostKnown) return false;
-  return (g_incomplete[footprint / 64].load(std::memory_order_relaxed) >> (footprint % 64) & 1) != 0;
-}
-
 void in_child::footprints() {
   g_ids.clear();
   g_lock.forget();
   g_next_list_id = 1;
-  for (auto& word : g_incomplete) word.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace streamsan::recorder

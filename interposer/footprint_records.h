@@ -15,7 +15,4 @@ namespace streamsan::recorder {
 /// now, another thread that is stopped is about to write one.
 std::uint32_t footprint_id(std::span<const trace::Piece> pieces, std::uint64_t flags);
 
-/// May the kernel have touched more than this footprint says?
-bool is_incomplete(std::uint32_t footprint);
-
 }  // namespace streamsan::recorder

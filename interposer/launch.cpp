@@ -142,16 +142,16 @@ void Launch::write_arguments() const {
 }
 
 STREAMSAN_HOT_CODE unsigned Launch::continuations(const LaunchKnowledge& known) const {
-  return continuations_of_words(arguments_.count() + (known.footprint ? 1 : 0));
+  return continuations_of_words(arguments_.count() + (known.footprint ? 1 : 0) + (known.promise ? 1 : 0));
 }
 
 STREAMSAN_HOT_CODE void Launch::fill(trace::Record& record, const LaunchKnowledge& known) const {
   const unsigned pointers = arguments_.count();
   record.kind = trace::Kind::Launch;
-  record.flags =
-      static_cast<std::uint16_t>(call_.stream.flags | (call_.programmatic ? trace::kProgrammatic : 0) |
-                                 (known.footprint ? trace::kHasFootprint : 0) |
-                                 (known.measured ? trace::kMeasured : 0) | (known.waits ? trace::kWaits : 0));
+  record.flags = static_cast<std::uint16_t>(
+      call_.stream.flags | (call_.programmatic ? trace::kProgrammatic : 0) |
+      (known.footprint ? trace::kHasFootprint : 0) | (known.promise ? trace::kHasPromise : 0) |
+      (known.measured ? trace::kMeasured : 0) | (known.waits ? trace::kWaits : 0));
   auto& w = record.as<trace::Kind::Launch>();
   w.stream = call_.stream.handle;
   w.context = call_.stream.context;
@@ -161,11 +161,9 @@ STREAMSAN_HOT_CODE void Launch::fill(trace::Record& record, const LaunchKnowledg
   w.pointers = pointers;
   auto* continuation = reinterpret_cast<std::uint64_t*>(&record + 1);
   if (pointers) std::memcpy(continuation, arguments_.pointers(), pointers * sizeof(std::uint64_t));
-  if (known.footprint) continuation[pointers] = known.footprint;
-}
-
-void Launch::add_promise(LaunchKnowledge& known, std::uint32_t promised) const {
-  if (promised != 0 && (known.footprint == 0 || is_incomplete(known.footprint))) known.footprint = promised;
+  auto* ids = continuation + pointers;
+  if (known.footprint) *ids++ = known.footprint;
+  if (known.promise) *ids = known.promise;
 }
 
 std::uint64_t Launch::node_key() const {
@@ -175,7 +173,7 @@ std::uint64_t Launch::node_key() const {
 void Launch::prepare_node() {
   read();
   if (function_) known_ = known_of(subject_);
-  if (any_promised_earlier()) add_promise(known_, promised_earlier(node_key()));
+  if (any_promised_earlier()) known_.promise = promised_earlier(node_key());
   if (known_.first) write_arguments();
 }
 
@@ -193,7 +191,7 @@ STREAMSAN_HOT_CODE Slot Launch::after(bool succeeded, const void* frame) {
   if (!read_) read();
   if (!measuring_ && function_) known = known_of(subject_);
   if (is_promised()) [[unlikely]]
-    add_promise(known, keep_promise(arguments_, any_capture() ? node_key() : 0));
+    known.promise = keep_promise(arguments_, any_capture() ? node_key() : 0);
   if (known.first) write_arguments();
   stack_ = capture_stack(frame);
   Slot slot = start_record(

@@ -61,8 +61,6 @@ class Launch {
   [[nodiscard]] const char* parameter_bytes(unsigned index) const;
   /// See promise_key(); 0: it cannot be told from other launches.
   [[nodiscard]] std::uint64_t node_key() const;
-  /// Where no footprint is known, or none that is complete.
-  void add_promise(LaunchKnowledge& known, std::uint32_t promised) const;
   void write_arguments() const;
 
   const LaunchCall& call_;

@@ -264,6 +264,10 @@ bool take_earlier(const StreamSanAgent& agent, const LaunchSubject& subject) {
     const std::uint32_t footprint =
         footprint_id(g_pieces.all(),
                      (launch->flags & trace::EarlierLaunch::kIncomplete) != 0 ? std::uint64_t{trace::kIncomplete} : 0);
+    if (footprint == 0) {  // not now
+      Gate::open();
+      return false;
+    }
     // As one measurement: enough for a launch that meets nothing, and one that does is measured once more.
     learn_earlier(subject.hashes, footprint, launch->times == 0 ? 0 : 1);
     write_measured(key, subject, footprint, launch->times);
@@ -280,6 +284,7 @@ LaunchKnowledge take_result(const LaunchSubject& subject, const StreamSanMeasure
   make_pieces(result.ranges, result.count, pointers, subject.arguments->count(), g_pieces);
   const bool incomplete = result.outcome == kStreamSanIncomplete || g_pieces.lost;
   const std::uint32_t footprint = footprint_id(g_pieces.all(), incomplete ? std::uint64_t{trace::kIncomplete} : 0);
+  if (footprint == 0) return {};
   learn(subject.hashes, footprint);
   write_measured(earlier_key(*g_measuring_agent, subject), subject, footprint, 0);
   g_knows.store(true, std::memory_order_relaxed);

@@ -56,6 +56,7 @@ struct LaunchSubject {
 /// What is known of a launch once it has been made.
 struct LaunchKnowledge {
   std::uint32_t footprint = 0;  ///< id of a Footprint record; 0: none
+  std::uint32_t promise = 0;    ///< likewise, of what the library's documents say (promises.h)
   bool measured = false;
   bool waits = false;  ///< a launch of the kernel did not end in time
   bool first = false;  ///< not measured, and no earlier launch had this key: its arguments are worth a record

@@ -79,6 +79,13 @@ class LibraryFunction {
   std::atomic<Function*> known_{nullptr};
 };
 
+/// The names that a library has in its versions, the newest first.
+struct LibraryNames {
+  constexpr LibraryNames(const char* newest, const char* older = nullptr, const char* oldest = nullptr)  // NOLINT
+      : names{newest, older, oldest} {}
+  const char* names[3];
+};
+
 /// A function that stands behind ours, or beside one that does: it is the one that the caller would have got without
 /// us. There may be several: a process may have two copies of PyTorch, each opened apart from the other, or one that is
 /// a part of another library, and a call that got the wrong one would work on the state of the other. So it is looked
@@ -88,51 +95,45 @@ class LibraryFunction {
 template <typename Function>
 class LibraryOriginal {
  public:
-  /// `library`: where it is looked for last of all.
-  constexpr LibraryOriginal(const char* library, const char* name) : library_(library), name_(name) {}
+  /// `libraries`: where it is looked for last of all.
+  constexpr LibraryOriginal(LibraryNames libraries, const char* name) : libraries_(libraries), name_(name) {}
 
   /// For `caller`, an address of code. Null: there is none.
   Function* get_for(const void* caller) {
     const auto address = reinterpret_cast<std::uint64_t>(caller);
     for (const Known& known : known_) {
-      const std::uint64_t answer = known.answer.load(std::memory_order_acquire);
+      Function* const answer = known.answer.load(std::memory_order_acquire);
       const std::uint64_t begin = known.begin.load(std::memory_order_relaxed);
-      if (answer != kNotYet && address - begin < known.bytes.load(std::memory_order_relaxed))
-        return function_of(answer);
+      if (answer && address - begin < known.bytes.load(std::memory_order_relaxed)) return answer;
     }
     return look_up(address);
   }
 
  private:
-  static constexpr std::uint64_t kNotYet = 0;
-  static constexpr std::uint64_t kNone = 1;
-
   /// An object that calls. Written once: by the thread that has set `begin`.
   struct Known {
     std::atomic<std::uint64_t> begin{0};
     std::atomic<std::uint64_t> bytes{0};
-    std::atomic<std::uint64_t> answer{kNotYet};
+    std::atomic<Function*> answer{nullptr};
   };
-
-  static Function* function_of(std::uint64_t answer) {
-    return answer == kNone ? nullptr : reinterpret_cast<Function*>(answer);
-  }
 
   [[gnu::cold, gnu::noinline]] Function* look_up(std::uint64_t caller) {
     detail::HoldingObject object{.address = caller};
     dl_iterate_phdr(detail::find_holding_object, &object);
     void* found = real_dlsym(RTLD_NEXT, name_);
     if (!found && object.path[0]) found = detail::in_library(object.path, name_);
-    if (!found) found = detail::in_library(library_, name_);
+    for (const char* library : libraries_.names)
+      if (!found && library) found = detail::in_library(library, name_);
     (void)dlerror();
-    if (found) detail::keep_loaded(found);
-    const std::uint64_t answer = found ? reinterpret_cast<std::uint64_t>(found) : kNone;
+    if (!found) return nullptr;  // asked again: the library may be loaded later
+    detail::keep_loaded(found);
+    auto* const answer = reinterpret_cast<Function*>(found);
     if (object.bounds.high != 0) remember(object.bounds, answer);
-    return function_of(answer);
+    return answer;
   }
 
   /// Objects for which there is no room are looked up for each call.
-  void remember(const ObjectBounds& bounds, std::uint64_t answer) {
+  void remember(const ObjectBounds& bounds, Function* answer) {
     for (Known& known : known_) {
       std::uint64_t begin = 0;
       if (known.begin.compare_exchange_strong(begin, bounds.low, std::memory_order_relaxed)) {
@@ -144,7 +145,7 @@ class LibraryOriginal {
     }
   }
 
-  const char* library_;
+  LibraryNames libraries_;
   const char* name_;
   Known known_[8];
 };

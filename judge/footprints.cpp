@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace streamsan::judge {
 namespace {
@@ -47,6 +48,26 @@ bool mode_of(const Piece& piece, AccessMode& mode) {
       return true;
   }
   return false;
+}
+
+/// Adds the pieces; one that makes no sense makes what is known incomplete.
+void add_resolved(const KernelFootprint& footprint, std::span<const std::uint64_t> pointer_words, bool measured,
+                  ResolvedFootprint& out) {
+  for (const Piece& piece : footprint.pieces) {
+    ordering::KernelBytes known;
+    if (!base_of(piece, pointer_words, known.bytes.base) || !makes_sense(piece, known.bytes.base) ||
+        !mode_of(piece, known.mode)) {
+      out.complete = false;
+      continue;
+    }
+    known.bytes.width = piece.width;
+    known.bytes.pitch = piece.pitch;
+    known.bytes.rows = piece.rows;
+    known.bytes.slices = piece.slices;
+    known.bytes.slice_pitch = piece.slice_pitch;
+    known.widened = (piece.flags & Piece::kWidened) != 0 || (!measured && piece.pointer == Piece::kAbsolute);
+    out.bytes.push_back(known);
+  }
 }
 
 }  // namespace
@@ -94,31 +115,30 @@ const KernelFootprint* Footprints::find(std::uint64_t id) const {
   return entry.open || entry.lost ? nullptr : &entry.footprint;
 }
 
-const KernelFootprint* Footprints::of_launch(const trace::Item& launch) const {
-  return launch.record->flags & trace::kHasFootprint
-             ? find(launch.payload[launch.record->as<trace::Kind::Launch>().pointers])
-             : nullptr;
+Footprints::OfLaunch Footprints::of_launch(const trace::Item& launch) const {
+  OfLaunch out;
+  const std::uint64_t* id = launch.payload.data() + launch.record->as<trace::Kind::Launch>().pointers;
+  if ((launch.record->flags & trace::kHasFootprint) != 0) out.touched = find(*id++);
+  if ((launch.record->flags & trace::kHasPromise) != 0) out.promised = find(*id);
+  // Up to format 13 a promise stands where a footprint would.
+  if (out.touched && out.touched->promised && !out.promised) out.promised = std::exchange(out.touched, nullptr);
+  return out;
 }
 
 void resolve(const KernelFootprint& footprint, std::span<const std::uint64_t> pointer_words, bool measured,
              ResolvedFootprint& out) {
   out.bytes.clear();
   out.complete = !footprint.incomplete;
-  for (const Piece& piece : footprint.pieces) {
-    ordering::KernelBytes known;
-    if (!base_of(piece, pointer_words, known.bytes.base) || !makes_sense(piece, known.bytes.base) ||
-        !mode_of(piece, known.mode)) {
-      out.complete = false;
-      continue;
-    }
-    known.bytes.width = piece.width;
-    known.bytes.pitch = piece.pitch;
-    known.bytes.rows = piece.rows;
-    known.bytes.slices = piece.slices;
-    known.bytes.slice_pitch = piece.slice_pitch;
-    known.widened = (piece.flags & Piece::kWidened) != 0 || (!measured && piece.pointer == Piece::kAbsolute);
-    out.bytes.push_back(known);
-  }
+  add_resolved(footprint, pointer_words, measured, out);
+}
+
+void add_promise(const KernelFootprint& promise, std::span<const std::uint64_t> pointer_words, LaunchBytes& out) {
+  const std::size_t before = out.exact.bytes.size();
+  const bool complete = out.exact.complete;
+  add_resolved(promise, pointer_words, true, out.exact);
+  out.exact.complete = complete;
+  for (std::size_t i = before; i < out.exact.bytes.size(); ++i) out.exact.bytes[i].sure = true;
+  if (out.known == Known::Inferred && out.exact.bytes.size() > before) out.known = Known::Computed;
 }
 
 }  // namespace streamsan::judge

@@ -30,7 +30,7 @@ namespace streamsan::judge {
 struct KernelFootprint {
   std::vector<trace::Piece> pieces;
   bool incomplete = false;  ///< the kernel may have touched more
-  bool promised = false;    ///< it surely touches this, whether it was measured or not
+  bool promised = false;    ///< by the documents of the library: it surely touches this, whether it was measured or not
 };
 
 class Footprints {
@@ -45,8 +45,12 @@ class Footprints {
   void add(const trace::Item& item);
   /// Null: not defined, not defined to its end, or no room. Valid until the next add().
   [[nodiscard]] const KernelFootprint* find(std::uint64_t id) const;
-  /// The footprint of a launch; null if the launch has none or it cannot be found.
-  [[nodiscard]] const KernelFootprint* of_launch(const trace::Item& launch) const;
+  /// Those of a launch. Null: it has none, or it cannot be found.
+  struct OfLaunch {
+    const KernelFootprint* touched = nullptr;   ///< by this launch, if it was measured, or by one like it
+    const KernelFootprint* promised = nullptr;  ///< by the documents of the library that launches it
+  };
+  [[nodiscard]] OfLaunch of_launch(const trace::Item& launch) const;
 
  private:
   struct Entry {
@@ -89,5 +93,8 @@ struct LaunchBytes {
   std::vector<ordering::PointerArgument>
       pointers;  ///< through which it may touch more; ignored if the bytes are complete
 };
+
+/// Adds what the launch surely touches by the documents of the library, beside what is known of it otherwise.
+void add_promise(const KernelFootprint& promise, std::span<const std::uint64_t> pointer_words, LaunchBytes& out);
 
 }  // namespace streamsan::judge

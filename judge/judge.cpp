@@ -54,6 +54,8 @@ void Judge::hazard(const ordering::Hazard& hazard) {
 /// Asks for both kernels, also for one whose bytes are exact this time: both have to be measured in one turn.
 void Judge::ask_about(const ordering::Hazard& hazard) {
   if (hazard.certainty != ordering::Certainty::Possible || hazard.perhaps_signalled || hazard.perhaps_passed_on) return;
+  // Known bytes would not make it certain.
+  if (is_at_most_possible(hazard.earlier) || is_at_most_possible(hazard.later)) return;
   auto is_kernel = [](const ordering::Access& a) { return a.source == ordering::AccessSource::Kernel; };
   // No measurement shows what is touched through a texture.
   auto decides = [&](const ordering::Access& a) { return is_kernel(a) && !a.bounded && (!a.exact || a.learned); };
@@ -132,18 +134,19 @@ void Judge::call_end(const Item& item) {
 }
 
 bool Judge::waits_for_others(const Record& launch, std::uint32_t kernel) {
-  return (launch.flags & trace::kWaits) != 0 && code_.can_wait(kernel, places_.kernel(kernel));
+  const Kernel& its = places_.kernel(kernel);
+  return code_.waits_for_others(kernel, its) || ((launch.flags & trace::kWaits) != 0 && code_.can_wait(kernel, its));
 }
 
 const LaunchBytes& Judge::bytes_of(const Item& launch, bool dependent) {
   const auto& w = launch.record->as<Kind::Launch>();
   const std::uint32_t index = places_.kernel_index(w.function);
   LaunchBytes& out = untextured_bytes_of(launch, index, dependent);
+  if (const KernelFootprint* promise = footprints_.of_launch(launch).promised)
+    add_promise(*promise, launch.payload.first(w.pointers), out);
   out.through_textures = out.unknown_textures = false;
   if (!code_.uses_textures(index, places_.kernel(index))) return out;
   textures_.add_to(out, code_, {index, places_.kernel(index), w.hash, context_of_launch(*launch.record)});
-  if (out.through_textures && waits_for_others(*launch.record, index))
-    for (ordering::PointerArgument& pointer : out.pointers) pointer.mode = ordering::AccessMode::Doubtful;
   return out;
 }
 
@@ -158,17 +161,12 @@ LaunchBytes& Judge::untextured_bytes_of(const Item& launch, std::uint32_t index,
   out.exact.complete = false;
   out.confined = false;
   out.pointers.clear();
-  if (code_.waits_for_others(index, kernel)) {
-    read_pointers(kernel.roles, words, out.pointers);
-    for (ordering::PointerArgument& pointer : out.pointers) pointer.mode = ordering::AccessMode::Doubtful;
-    return out;
-  }
-  if (const KernelFootprint* footprint = footprints_.of_launch(launch)) {
+  if (const KernelFootprint* footprint = footprints_.of_launch(launch).touched) {
     const bool measured = (record.flags & trace::kMeasured) != 0;
-    out.known = measured ? Known::Measured : footprint->promised ? Known::Computed : Known::Learned;
-    resolve(*footprint, words, measured || footprint->promised, out.exact);
+    out.known = measured ? Known::Measured : Known::Learned;
+    resolve(*footprint, words, measured, out.exact);
   }
-  if (code_.enabled() && out.known == Known::Learned && out.exact.complete && !waits_for_others(record, index)) {
+  if (code_.enabled() && out.known == Known::Learned && out.exact.complete) {
     // What an earlier launch touched makes a conflict possible, what the code proves of this one makes it sure.
     read_pointers(kernel.roles, words, out.pointers);
     proved_.clear();
@@ -183,10 +181,7 @@ LaunchBytes& Judge::untextured_bytes_of(const Item& launch, std::uint32_t index,
   if (dependent && out.known != Known::Inferred) code_.add_early(index, kernel, w.hash, out.exact.bytes);
   if (out.exact.complete) return out;
   read_pointers(kernel.roles, words, out.pointers);
-  // Nothing is proved of it either.
-  if (waits_for_others(record, index)) {
-    for (ordering::PointerArgument& pointer : out.pointers) pointer.mode = ordering::AccessMode::Doubtful;
-  } else if (out.known == Known::Inferred) {
+  if (out.known == Known::Inferred) {
     const Code::Conclusion concluded =
         code_.conclude(index, kernel, w.hash, words, out.pointers, out.exact.bytes, dependent);
     out.exact.complete = concluded.complete;
@@ -220,13 +215,16 @@ ordering::LaunchShape Judge::shape_of(const Record& launch, std::uint32_t kernel
   const auto& w = launch.as<Kind::Launch>();
   const auto atomic = [](const auto& each) { return each.mode == ordering::AccessMode::Atomic; };
   const bool updates = std::ranges::any_of(bytes.exact.bytes, atomic) || std::ranges::any_of(bytes.pointers, atomic);
+  const bool signalled = waits_for_others(launch, kernel);
   const Code::Besides besides = compares_ || updates ? code_.besides(kernel, places_.kernel(kernel)) : Code::Besides{};
   return {.function = ordering::FunctionId{kernel},
           .threads = w.threads,
           .arguments_hash = w.hash,
-          .confined = (bytes.exact.complete || bytes.confined) && !besides.uses_constants && !bytes.unknown_textures,
+          .confined = (bytes.exact.complete || bytes.confined) && !besides.uses_constants && !bytes.unknown_textures &&
+                      !signalled,
           .prints = besides.prints,
           .atomic_for_host = besides.atomic_for_host,
+          .signalled = signalled,
           .learned = bytes.known == Known::Learned};
 }
 

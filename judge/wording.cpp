@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "judge/framework_words.h"
+#include "judge/possible_words.h"
 #include "ordering/rules.h"
 
 namespace streamsan::judge {
@@ -94,53 +95,6 @@ bool is_of_pool(const Hazard& hazard) {
 std::string of_the_host(const std::string& action) {
   constexpr std::string_view kHost = "the host's ";
   return action.starts_with(kHost) ? "its " + action.substr(kHost.size()) : action;
-}
-
-/// Of a node in the body of a conditional node; else nothing.
-std::string why_conditional(const Hazard& hazard, const Nouns& nouns) {
-  const bool earlier = hazard.earlier.conditional, later = hazard.later.conditional;
-  if (!earlier && !later) return {};
-  const std::string who = earlier && later
-                              ? nouns.earlier + " and " + nouns.later + " are in bodies of conditional nodes"
-                              : (later ? nouns.later : nouns.earlier) + " is in the body of a conditional node";
-  return " But " + who + ": whether " + (earlier && later ? "they run" : "it runs") +
-         " is decided on the device (R-GRF-27).";
-}
-
-/// What is not known about the bytes, and what would decide it.
-std::string why_bytes_are_possible(const Hazard& hazard, bool measuring) {
-  const auto either = [&](auto holds) { return holds(hazard.earlier) || holds(hazard.later); };
-  if (either([](const Access& a) { return a.source == ordering::AccessSource::Host; }) &&
-      either([](const Access& a) { return a.mode == AccessMode::Atomic && a.atomic_for_host; })) {
-    return " The kernel's atomic accesses are atomic for the host, too (R-UM-11). If the host's access is atomic as "
-           "well, this is how the two talk to each other, and no mistake.";
-  }
-  if (!either([](const Access& a) { return ordering::evidence_of_bytes(a) != ordering::Evidence::Sure; })) {
-    if (either([](const Access& a) { return a.conditional; })) return {};
-    return " The code of the kernel in front is not known: if it does not let the next one begin early, they do not "
-           "meet.";
-  }
-  if (either([](const Access& a) { return a.bounded; })) {
-    return " Which part of it a kernel touches through a texture or a surface is not seen; they may use disjoint "
-           "parts.";
-  }
-  if (either([](const Access& a) { return !a.exact; })) {
-    return std::string(
-               " What the kernels touch is inferred from their pointer arguments; they may use disjoint parts of the "
-               "buffer. ") +
-           (measuring ? "These launches were not measured, or not completely."
-                      : "Measuring them would decide it (--footprints=measured).");
-  }
-  if (either([](const Access& a) { return ordering::evidence_of_bytes(a) == ordering::Evidence::Learned; })) {
-    return " What the kernels touch was learned from earlier launches with the same arguments; a measurement was asked "
-           "for, and the two did not meet again in measured launches before the end.";
-  }
-  return " The kernels touch too many separate places to keep them all: what is known is an upper bound, and they may "
-         "use disjoint parts of it.";
-}
-
-std::string why_possible(const Hazard& hazard, const Nouns& nouns) {
-  return why_conditional(hazard, nouns) + why_bytes_are_possible(hazard, nouns.measuring);
 }
 
 /// Kernels of one stream that overlap.

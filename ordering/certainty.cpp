@@ -69,7 +69,7 @@ bool may_be_signal(const Access& device, const Access& host) {
 
 std::optional<Certainty> certainty(const Access& earlier, const Access& later, Range allocation) {
   if (!earlier.range.overlaps(later.range)) return std::nullopt;
-  if (earlier.conditional || later.conditional) return Certainty::Possible;
+  if (is_at_most_possible(earlier) || is_at_most_possible(later)) return Certainty::Possible;
   const Evidence known = weaker(earlier, later);
   if (known == Evidence::Widened) return Certainty::Possible;
   if (known == Evidence::Learned) {

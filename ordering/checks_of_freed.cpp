@@ -18,7 +18,9 @@ namespace {
 std::optional<Certainty> certainty_of_use(const AllocationInfo& freed, const Access& use) {
   if (use.mode == AccessMode::Doubtful) return std::nullopt;
   const bool unchecked = use.source == AccessSource::Kernel || use.node != 0;
-  const bool certain = unchecked ? evidence(use) == Evidence::Sure : freed.kind == MemoryKind::DeviceAsync;
+  // A kernel that waits for words is submitted behind the free all the same.
+  const bool sure = evidence_of_bytes(use) == Evidence::Sure && !use.conditional;
+  const bool certain = unchecked ? sure : freed.kind == MemoryKind::DeviceAsync;
   return certain ? Certainty::Certain : Certainty::Possible;
 }
 

@@ -50,6 +50,7 @@ struct Access {
   bool bounded = false;          ///< inferred: from a texture or surface, so that `range` is all that it may reach
   bool parted = false;           ///< bounded: that has layers or levels, of which the kernel may touch one
   bool conditional = false;      ///< of a node in the body of a conditional node, which may never run (R-GRF-27)
+  bool signalled = false;        ///< Kernel: it waits for words that others store, which may order it unseen
   bool in_place = false;         ///< Copy: pageable memory is used where it lies, also after the call (batch_rule())
   bool on_stream = true;         ///< false: done by the host thread, not in a stream
   Range range;                   ///< exact: the bytes; inferred: from the pointer to the end of what it may reach
@@ -65,6 +66,9 @@ struct Access {
 /// Is it a node that is compared with nodes of its own graph, and so in no stream yet?
 constexpr bool is_inside_graph(const Access& access) { return access.node != 0 && access.launched == kNoSite; }
 
+/// A conflict with it is possible, never certain, whatever its bytes are.
+constexpr bool is_at_most_possible(const Access& access) { return access.conditional || access.signalled; }
+
 /// How the bytes of an access are known. Of the last three: whatever is certain with an earlier one is certain with a
 /// later one.
 enum class Evidence : std::uint8_t { Inferred, Widened, Learned, Sure };
@@ -76,9 +80,9 @@ constexpr Evidence evidence_of_bytes(const Access& access) {
   return access.learned ? Evidence::Learned : Evidence::Sure;
 }
 
-/// What may touch nothing at all is known no better than an upper bound.
+/// What may meet nothing at all is known no better than an upper bound.
 constexpr Evidence evidence(const Access& access) {
-  return access.exact && access.conditional ? Evidence::Widened : evidence_of_bytes(access);
+  return access.exact && is_at_most_possible(access) ? Evidence::Widened : evidence_of_bytes(access);
 }
 
 /// Named after the later access relative to the earlier one. Atomic, Unknown and Doubtful count as a write.
@@ -190,6 +194,7 @@ class HazardSink {
 /// that fits decides:
 ///
 ///   conditional         Possible, whatever the other one is: it may never be made.
+///   signalled           Possible: the words that its kernel waits for may order the two, and nobody sees that order.
 ///   widened, anything   Possible: an upper bound is a reason to look, not evidence.
 ///   learned, anything   Possible, for the same reason: an earlier launch did it, and the judge asks for a measurement.
 ///                       But certain if the other one is the start or the end of the allocation: that is a matter of its

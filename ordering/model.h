@@ -106,6 +106,7 @@ struct KernelBytes {
   AccessMode mode = AccessMode::Read;
   bool widened = false;  ///< an upper bound: it touches some of the bytes, not surely all
   bool early = false;    ///< as above
+  bool sure = false;     ///< known of this very launch, even where LaunchShape::learned says that the others are not
 };
 
 struct LaunchShape {
@@ -116,7 +117,9 @@ struct LaunchShape {
   bool confined = true;              ///< pointers and bytes lead to all that it touches; only a what-if must know
   bool prints = false;               ///< likewise
   bool atomic_for_host = false;      ///< what it does by atomic accesses is atomic for the host, too
-  bool learned = false;              ///< the known bytes are those of an earlier launch with the same arguments
+  bool signalled = false;            ///< it waits for words that another kernel or the host stores
+  bool learned = false;  ///< the known bytes are those of an earlier launch with the same arguments, but for
+                         ///< those that are sure
 };
 
 /// A place in the order: that of an operation. Opaque; keep it no longer than the streams live.

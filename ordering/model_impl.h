@@ -36,6 +36,7 @@ struct Model::Impl {
     made.source = AccessSource::Kernel;
     made.exact = false;
     made.learned = shape.learned;
+    made.signalled = shape.signalled;
     made.atomic_for_host = shape.atomic_for_host;
     made.function = shape.function;
     made.device_threads = shape.threads;

@@ -38,13 +38,14 @@ void PointerShadow::remember(const Remembered& access, const VectorClock& clock,
   const FunctionId function = access.access.function;
   const bool write = writes(access.access);
   const bool surely_writes = access.access.mode == AccessMode::Write;
+  const bool at_most_possible = is_at_most_possible(access.access);
   has_bounded_ |= access.access.bounded;
   // Asked once of each, the newest first, as the newest of other kernels stay: this is what a launch costs most for.
   static_assert(kKernelsKept > 0);
   std::size_t other_kernels = 0;
   const auto superseded = [&](const Reference& earlier) {
     if ((!write && earlier.write) || !clock.covers(earlier.lane, earlier.epoch)) return false;
-    if (access.access.conditional && !earlier.conditional) return false;
+    if (at_most_possible && !earlier.at_most_possible) return false;
     if (access.access.bounded && pool[earlier.access].range.end > access.access.range.end) return false;
     if (earlier.function == function) return surely_writes || !earlier.surely_writes;
     return earlier.surely_writes == surely_writes && ++other_kernels >= kKernelsKept;
@@ -57,7 +58,7 @@ void PointerShadow::remember(const Remembered& access, const VectorClock& clock,
 
   if (history.empty()) history.reserve(kKernelsKept);  // one allocation instead of three
   history.push_back(
-      {access.epoch, access.lane, pool.add(access.access), function, write, surely_writes, access.access.conditional});
+      {access.epoch, access.lane, pool.add(access.access), function, write, surely_writes, at_most_possible});
   ++counters.entries;
   note_newest(history.back(), clock, pool, counters);
   if (histories_.size() > kMostPointers) forget_older_half(pool, counters);

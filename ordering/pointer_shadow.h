@@ -11,7 +11,7 @@
 //     accesses a[];
 //     remember(x):  a.remove_if(e is before x, by the documented clock, same kernel, and (x writes or e reads));
 //     a.push(x)
-// but that a conditional x, which may never be made, removes only conditional ones.
+// but that an x whose conflicts are possible at most (is_at_most_possible()) removes only such ones.
 // As for exact accesses, the removal never hides that something races, because x reaches the same bytes as e. The
 // kernel is compared only because "certain" depends on it. For the same reason, cutting the list to kKernelsKept
 // ordered accesses loses only certainty.
@@ -52,7 +52,7 @@ class PointerShadow {
     FunctionId function{};
     bool write = false;          ///< may write
     bool surely_writes = false;  ///< AccessMode::Write
-    bool conditional = false;
+    bool at_most_possible = false;
   };
 
   [[nodiscard]] bool empty() const { return histories_.size() == 0; }

@@ -46,7 +46,7 @@ bool Shadow::reaches_all(Range range, const Shadow& earlier, const AccessPool& p
     }
     inferred_.for_each_newest([&](const PointerShadow::Reference& access) {
       const Access& by = pool[access.access];
-      const bool surely = by.mode != AccessMode::Doubtful && !by.conditional;
+      const bool surely = by.mode != AccessMode::Doubtful && !is_at_most_possible(by);
       reached |= access.lane == use.lane && by.range.contains(range) && surely;
     });
     return reached;

@@ -69,6 +69,29 @@ TEST(Footprints, PiecesAreRelativeToThePointersOfTheLaunch) {
   EXPECT_EQ(at.bytes[2].mode, AccessMode::Atomic);
 }
 
+TEST(Footprints, APromiseStandsBesideWhatIsKnown) {
+  TraceBuilder trace;
+  trace.footprint(1, {piece(0, R, 0, 8)});
+  trace.footprint(2, {piece(1, W, 16, 32)});
+  const Footprints table = table_of(trace);
+  const std::uint64_t words[] = {pointer_word(0, 0x1000), pointer_word(1, 0x2000)};
+  LaunchBytes launch;
+  launch.known = Known::Learned;
+  resolve(*table.find(1), words, false, launch.exact);
+  add_promise(*table.find(2), words, launch);
+  EXPECT_EQ(launch.known, Known::Learned);
+  EXPECT_TRUE(launch.exact.complete);
+  ASSERT_EQ(launch.exact.bytes.size(), 2u);
+  EXPECT_FALSE(launch.exact.bytes[0].sure);
+  EXPECT_TRUE(launch.exact.bytes[1].sure);
+  EXPECT_EQ(launch.exact.bytes[1].bytes.base, 0x2010u);
+  LaunchBytes alone;
+  alone.exact.complete = false;
+  add_promise(*table.find(2), words, alone);
+  EXPECT_EQ(alone.known, Known::Computed);
+  EXPECT_FALSE(alone.exact.complete) << "its pointers count beside it";
+}
+
 TEST(Footprints, SeveralRecordsAreOne) {
   TraceBuilder trace;
   const std::vector<Piece> many(2 * trace::kMostPiecesPerRecord + 1, piece(0, R, 0, 8));

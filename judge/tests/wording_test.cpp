@@ -270,6 +270,18 @@ TEST(Wording, PossibleSaysWhyItIsNotCertain) {
   EXPECT_NE(explanation(hazard, measuring).find("what is known is an upper bound"), std::string::npos);
 }
 
+TEST(Wording, AKernelThatWaitsForWordsSaysSo) {
+  Hazard hazard = race(NearestEdge::None);
+  hazard.certainty = ordering::Certainty::Possible;
+  hazard.later.signalled = true;
+  EXPECT_TRUE(
+      explanation(hazard, nouns())
+          .ends_with(" waits in a loop for a word that another kernel or the host stores, which may order the two "
+                     "unseen."));
+  hazard.earlier.signalled = true;
+  EXPECT_NE(explanation(hazard, nouns()).find(" wait in loops for words"), std::string::npos);
+}
+
 TEST(Wording, AtomicsAreNamed) {
   Hazard hazard = race(NearestEdge::None);
   hazard.kind = HazardKind::WriteAfterWrite;

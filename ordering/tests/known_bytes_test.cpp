@@ -2,6 +2,7 @@
 //
 // Kernels whose bytes are known: measured ones convict, learned and widened ones do not, disjoint ones are silent, and
 // atomics race with everything but each other.
+#include <algorithm>
 #include <chrono>
 
 #include "ordering/tests/program.h"
@@ -70,6 +71,56 @@ TEST_F(KnownBytes, LearnedBytesNeverConvict) {
   EXPECT_TRUE(silent()) << "disjoint";
   write(t, a);
   EXPECT_TRUE(one_possible());
+}
+
+TEST_F(KnownBytes, SureBytesConvictBesideLearnedOnes) {
+  KernelBytes sure = piece(W, a);
+  sure.sure = true;
+  learned(s, {piece(R, a + kAccess), sure, piece(R, a + 2 * kAccess)});
+  write(t, a + kAccess);
+  EXPECT_TRUE(one_possible());
+  write(non_blocking(), a);
+  EXPECT_TRUE(one(HazardKind::WriteAfterWrite));
+}
+
+TEST_F(KnownBytes, SureBytesBesideLearnedOnesAreOrderedLikeThem) {
+  KernelBytes sure = piece(W, a);
+  sure.sure = true;
+  learned(s, {piece(R, a + kAccess), sure});
+  write(s, a);
+  edge(s, t);
+  write(t, a);
+  write(t, a + kAccess);
+  EXPECT_TRUE(silent());
+}
+
+TEST_F(KnownBytes, AKernelThatWaitsForWordsIsNotConvicted) {
+  const LaunchShape waits{.function = FunctionId{1}, .threads = 64, .signalled = true};
+  const auto waiting = [&](StreamId stream, const KernelBytes& known) {
+    model.launch(call(), stream, waits, {}, {&known, 1});
+  };
+  waiting(s, piece(W, a));
+  measured(t, {piece(W, a)});
+  EXPECT_TRUE(one_possible());
+  waiting(t, piece(R, a + kAccess));
+  waiting(s, piece(R, a + kAccess));
+  EXPECT_TRUE(silent()) << "both read";
+  measured(t, {piece(W, a + 2 * kAccess)});
+  edge(t, s);
+  waiting(s, piece(W, a + 2 * kAccess));
+  measured(non_blocking(), {piece(R, a + 2 * kAccess)});
+  const std::vector<Hazard> hazards = found();
+  EXPECT_TRUE(std::ranges::any_of(hazards, [](const Hazard& hazard) {
+    return hazard.certainty == Certainty::Certain && !hazard.earlier.signalled;
+  })) << "the write before it is not hidden by it";
+}
+
+TEST_F(KnownBytes, AKernelThatWaitsForWordsUsesFreedMemory) {
+  const LaunchShape waits{.function = FunctionId{1}, .threads = 64, .signalled = true};
+  const KernelBytes known = piece(R, a);
+  model.free_async(call(), s, a);
+  model.launch(call(), s, waits, {}, {&known, 1});
+  EXPECT_TRUE(one(HazardKind::UseAfterFree)) << "no word that it waits for brings the memory back";
 }
 
 TEST_F(KnownBytes, ButForTheLifeOfTheAllocation) {

@@ -36,6 +36,7 @@ void give_work(GraphNode& node, Dice& dice, const Surroundings& around) {
                   .threads = std::uint64_t{1} << (dice.below(4) * 5),
                   .arguments_hash = dice.below(2),
                   .atomic_for_host = dice.below(2) == 0,
+                  .signalled = dice.below(8) == 0,
                   .learned = dice.below(4) == 0};
     for (unsigned i = 1 + dice.below(2); i > 0; --i) {
       node.bytes.push_back({.bytes = footprint(), .mode = modes[dice.below(3)], .widened = dice.below(8) == 0});

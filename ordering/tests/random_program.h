@@ -386,33 +386,33 @@ class Interpreter {
       pointers[i].reach = bits % 3 == 0 ? kUnit / 4 : bits % 3 == 2 && bits / 4 % 3 == 0 ? kMemoryBytes : kUnit;
       pointers[i].parted = bits >= 128;
     }
-    const LaunchShape shape{.function = FunctionId{s.object % 3u},
-                            .threads = std::uint64_t{1} << (s.object % 4 * 5),
-                            .arguments_hash = s.object % 2u,
-                            .dependence = dependence(s.detail[4])};
-    model_.launch(call, stream(s).id, shape, {pointers, count});
+    model_.launch(call, stream(s).id, shape_of(s, dependence(s.detail[4])), {pointers, count});
   }
 
-  /// Up to four pieces, measured or learned, one of them perhaps widened; now and then with a pointer beside them, as
-  /// in an incomplete footprint.
+  static LaunchShape shape_of(const Step& s, const Dependence& dependence = {}) {
+    return {.function = FunctionId{s.object % 3u},
+            .threads = std::uint64_t{1} << (s.object % 4 * 5),
+            .arguments_hash = s.object % 2u,
+            .dependence = dependence};
+  }
+  /// Up to four pieces, measured or learned, one perhaps widened; now and then a pointer, as if they were incomplete.
   void launch_known(Call call, const Step& s) {
     constexpr AccessMode modes[] = {AccessMode::Read, AccessMode::Write, AccessMode::Atomic, AccessMode::Atomic};
-    KernelBytes pieces[4];
-    const std::size_t count = 1 + s.detail[0] % 4;
-    for (std::size_t i = 0; i < count; ++i) {
+    std::vector<KernelBytes> pieces(1 + s.detail[0] % 4);
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
       const std::uint8_t bits = s.detail[1 + i];
-      pieces[i].bytes = footprint(bits % 8 == 0 ? s.object : bits, bits / 4, s.detail[(i + 2) % 5]);
-      pieces[i].mode = modes[bits / 16 % 4];
-      pieces[i].widened = i == 0 && s.detail[2] % 8 == 0;
+      pieces[i] = {.bytes = footprint(bits % 8 == 0 ? s.object : bits, bits / 4, s.detail[(i + 2) % 5]),
+                   .mode = modes[bits / 16 % 4],
+                   .widened = i == 0 && s.detail[2] % 8 == 0,
+                   .sure = bits % 32 >= 24};
     }
-    const LaunchShape shape{.function = FunctionId{s.object % 3u},
-                            .threads = std::uint64_t{1} << (s.object % 4 * 5),
-                            .arguments_hash = s.object % 2u,
-                            .atomic_for_host = s.detail[3] % 8 < 3,
-                            .learned = s.detail[3] % 4 == 0};
+    LaunchShape shape = shape_of(s);
+    shape.atomic_for_host = s.detail[3] % 8 < 3;
+    shape.signalled = s.detail[4] % 8 == 5;
+    shape.learned = s.detail[3] % 4 == 0;
     const PointerArgument pointer{base_of(s.detail[4]), AccessMode::Unknown};
-    const bool incomplete = !program_.exact_only && s.detail[1] % 8 == 3;
-    model_.launch(call, stream(s).id, shape, {&pointer, incomplete ? 1u : 0u}, {pieces, count});
+    const std::size_t pointers = !program_.exact_only && s.detail[1] % 8 == 3;
+    model_.launch(call, stream(s).id, shape, {&pointer, pointers}, pieces);
   }
 
   void batch(Call call, const Step& s) {

@@ -337,8 +337,7 @@ void ReferenceModel::block_free(Call call, std::optional<StreamId> id, Address b
 }
 
 void ReferenceModel::block_use(Call, StreamId id, Address base) {
-  Memory* block = block_at(base);
-  if (block && block->range.begin == base) block->declared.insert(id);
+  if (Memory* block = block_at(base); block && block->range.begin == base) block->declared.insert(id);
 }
 
 // ---- operations ----------------------------------------------------------------------------------------------------
@@ -347,8 +346,8 @@ void ReferenceModel::touch(Node start, Node done, const Footprint& footprint, Ac
   if (footprint.base == 0 || footprint.width * footprint.rows * footprint.slices == 0) return;
   if (!memory_at(footprint.base)) {
     if (each.source == AccessSource::Kernel || each.node != 0) {  // a launch does not check the addresses of nodes
-      const bool in_doubt = each.learned || each.widened || each.conditional;
-      const Certainty certain = in_doubt ? Certainty::Possible : Certainty::Certain;
+      const Certainty certain =
+          each.learned || each.widened || each.conditional ? Certainty::Possible : Certainty::Certain;
       use_freed(each.op, footprint.base, certain, certain);
     } else {
       use_freed(each.op, footprint.base, Certainty::Possible, Certainty::Certain);
@@ -378,6 +377,7 @@ void ReferenceModel::touch_kernel(const Kernel& kernel, const Access& made, cons
   Access each = made;
   each.source = AccessSource::Kernel;
   each.atomic_for_host = shape.atomic_for_host;
+  each.signalled = shape.signalled;
   each.function = shape.function;
   each.device_threads = shape.threads;
   each.arguments_hash = shape.arguments_hash;
@@ -397,9 +397,9 @@ void ReferenceModel::touch_kernel(const Kernel& kernel, const Access& made, cons
     access(*memory, pointer.early ? kernel.start : kernel.waited, kernel.done, each);
   }
   each.exact = true;
-  each.learned = shape.learned;
   for (const KernelBytes& known : bytes) {
     each.mode = known.mode;
+    each.learned = shape.learned && !known.sure;
     each.widened = known.widened;
     touch(known.early ? kernel.start : kernel.waited, kernel.done, known.bytes, each);
   }

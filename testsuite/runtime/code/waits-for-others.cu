@@ -11,7 +11,18 @@
 // CHECK: ERROR: streamsan: read-after-write
 // CHECK: Read by kernel consume{{.*}} (exact bytes)
 //
+// Memory that is freed before such a kernel is launched is freed all the same.
+// RUN: %build -DWAITS -DFREED %s -o %t.freed
+// RUN: %computed %expect 0 %streamsan run --min_severity=possible -- %t.freed 2>&1 | %sites --check-prefix=FREED
+//
+// RUN: %computed %expect 0 %streamsan run --min_severity=possible -- %t.waits 2>&1 | %sites --check-prefix=SHOWN
+// SHOWN: POSSIBLE: streamsan: read-after-write
+// SHOWN: waits in a loop for a word that another kernel or the host stores
+//
 // WAITS: no errors, 1 possible
+//
+// FREED: POSSIBLE: streamsan: use-after-free
+// FREED: by kernel consume
 #include "must.h"
 
 constexpr int kChunks = 16, kChunk = 256;
@@ -48,6 +59,10 @@ int main() {
   must(cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking));
   must(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
   produce<<<kChunks, kChunk, 0, first>>>(data, flags, 1);
+#ifdef FREED
+  must(cudaDeviceSynchronize());
+  must(cudaFree(data));
+#endif
   consume<<<kChunks, kChunk, 0, second>>>(data, flags, 1, sums);
   must(cudaGetLastError());
   must(cudaDeviceSynchronize());
