@@ -74,6 +74,12 @@ const clang::ValueDecl* named(const clang::Expr* expression) {
   }
 }
 
+bool asks_attributes(const clang::FunctionDecl& function) {
+  const clang::IdentifierInfo* name = function.getIdentifier();
+  return name != nullptr && (name->isStr("cudaPointerGetAttributes") || name->isStr("cuPointerGetAttribute") ||
+                             name->isStr("cuPointerGetAttributes") || name->isStr("hipPointerGetAttributes"));
+}
+
 bool is_made(const clang::CXXRecordDecl& record) {
   return std::ranges::any_of(record.ctors(), [](const auto* constructor) {
     return constructor->isUsed(false) && !constructor->isCopyOrMoveConstructor();
@@ -94,6 +100,12 @@ const clang::FunctionDecl* Census::canonical(const clang::FunctionDecl& function
 const clang::FunctionDecl* Census::lowered(const clang::FunctionDecl& function) const {
   if (!lowered_.contains(canonical(function))) return nullptr;
   return by_function_.find(canonical(function))->second->definition;
+}
+
+bool Census::asks_kind(const clang::FunctionDecl& function) const {
+  if (asks_attributes(function)) return true;
+  const auto node = by_function_.find(canonical(function));
+  return node != by_function_.end() && node->second->asks_kind;
 }
 
 void Census::visit_all(const clang::DeclContext& scope) {
@@ -214,6 +226,7 @@ void Census::construct_by_library(const clang::FunctionDecl& callee, const Symbo
 void Census::call(const clang::FunctionDecl& callee, Node& node) {
   const Symbols::Known& known = symbols_.known(callee);
   construct_by_library(callee, known, node);
+  node.asks_kind = node.asks_kind || asks_attributes(callee);
   if (known.model != nullptr) {
     node.direct = node.direct || matters(*known.model);
     return;

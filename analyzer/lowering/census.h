@@ -38,6 +38,8 @@ class Census {
   [[nodiscard]] bool may_run_another(const clang::FunctionDecl& method, const clang::FunctionDecl& chosen) const;
   /// Somewhere in the translation unit: &variable, an array used as a pointer, a reference bound to it.
   [[nodiscard]] bool address_taken(const clang::ValueDecl& variable) const { return addressed_.contains(&variable); }
+  /// It asks CUDA what kind of memory a pointer that it is given points to.
+  [[nodiscard]] bool asks_kind(const clang::FunctionDecl& function) const;
   [[nodiscard]] const Callables& callables() const { return callables_; }
   void bind(const Callables::Bindings& bindings) { callables_.bind(bindings); }
   /// What the end of a shared pointer calls that nobody shares; nullptr: not known, or another variable.
@@ -52,6 +54,7 @@ class Census {
     std::vector<const clang::FunctionDecl*> callees;
     std::vector<const clang::ValueDecl*> called_through;  ///< slots of callables
     bool direct = false;
+    bool asks_kind = false;
   };
 
   static const clang::FunctionDecl* canonical(const clang::FunctionDecl& function);

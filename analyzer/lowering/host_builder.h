@@ -13,6 +13,7 @@
 #include "analyzer/ir/ir.h"
 #include "clang/AST/Type.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace clang {
 class FunctionDecl;
@@ -92,6 +93,9 @@ class FunctionBuilder {
   /// What nothing is known of makes the target fresh; places that are not tracked are left out.
   void emit_assign(ir::PlaceId target, ir::Operand source, ir::SiteId site);
   void emit_fresh(ir::PlaceId target, ir::SiteId site);
+  /// The function asks what kind of memory this points to.
+  void ask_kind(ir::PlaceId pointer) { asked_.insert(static_cast<std::uint32_t>(pointer)); }
+  [[nodiscard]] const llvm::DenseSet<std::uint32_t>& asked() const { return asked_; }
 
  private:
   Unit& unit_;
@@ -102,6 +106,7 @@ class FunctionBuilder {
   llvm::DenseMap<const clang::Stmt*, ir::SiteId> sites_;
   std::map<std::string, std::uint32_t> names_;
   std::uint32_t temporaries_ = 0;
+  llvm::DenseSet<std::uint32_t> asked_;
 };
 
 }  // namespace streamsan::analyzer::host

@@ -92,6 +92,12 @@ void Calls::lower(const clang::Expr& expression) {
   if (standard_.moves_value(call) || standard_.steps_iterator(call)) return;
   call.site = out_.site(expression, name, call.model == nullptr ? ir::Api::None : call.model->of_api);
   touch_read_by_reference(call);
+  if (unit_.census.asks_kind(*call.callee)) {
+    for (const clang::Expr* argument : call.arguments)
+      if (unit_.symbols.kind(argument->getType()) == ir::TypeKind::Pointer)
+        if (const ir::PlaceId pointer = places_.place(argument->IgnoreParenCasts()); pointer != ir::kNoPlace)
+          out_.ask_kind(pointer);
+  }
   if (tasks_.apply(call) || tuples_.apply(call) || optionals_.apply(call)) return;
   tensors_.keep_given(call);
   if (maps_.apply(call) || callbacks_.apply(call)) return;

@@ -186,7 +186,7 @@ ir::Function lower(Unit& unit, const clang::FunctionDecl& definition) {
   all.walk.walk(*graph);
   settle_refills(function);
   WalkedSource source(all);
-  trim(unit, function, all.walk.terminators(), source, unit.census.is_root(definition));
+  trim(unit, function, all.walk.terminators(), source, unit.census.is_root(definition), all.out.asked());
   mark_loops(function);
   return std::move(function);
 }

@@ -6,6 +6,7 @@
 //
 //   * Dead ends: blocks from which there is no way but to exit(), abort() or throw. What an error path does before the
 //     process ends concerns no stream.
+//   * Host accesses, in a branch, of memory of which the function asks CUDA what kind it is.
 //   * Host accesses of memory that was never given to anything but the host's own accesses, and new versions of
 //     integers that no index, offset or size reads, nor counts the rounds in which a container may grow.
 //   * The paths of a function that does nothing to streams, nor do its callees, unless flags of the caller's decide
@@ -16,6 +17,7 @@
 #include <algorithm>
 
 #include "analyzer/ir/hidden.h"
+#include "analyzer/ir/walk.h"
 #include "analyzer/lowering/host_loops.h"
 #include "analyzer/lowering/host_paths.h"
 #include "analyzer/lowering/host_rounds.h"
@@ -155,6 +157,42 @@ void drop_idle_touches(ir::Function& function) {
   }
 }
 
+/// `cudaPointerGetAttributes(&is, p); return is.type == cudaMemoryTypeDevice ? fetch(p) : *p;`: the host uses p itself
+/// where it is no memory that this function, or its caller, works on with a stream.
+void drop_asked_touches(ir::Function& function, const Terminators& terminators,
+                        const llvm::DenseSet<std::uint32_t>& asked) {
+  if (asked.empty()) return;
+  const auto is_asked = [&](const ir::Access& access) {
+    for (ir::PlaceId at = access.memory.place; at != ir::kNoPlace; at = function[at].base)
+      if (asked.contains(static_cast<std::uint32_t>(at))) return true;
+    return false;
+  };
+  const auto loops = natural_loops(function, terminators);
+  const auto avoidable = [&](std::size_t block) {
+    // A loop is as certain as its head.
+    std::size_t most = 0;
+    const std::size_t inside = block;
+    for (const Loop& loop : loops)
+      if (loop.has(inside) && loop.blocks.size() > most) block = loop.head, most = loop.blocks.size();
+    if (block == 0) return false;
+    const std::vector<bool> around =
+        ir::reached(function, {0}, [block](std::size_t, std::size_t to) { return to != block; });
+    for (std::size_t end = 0; end < around.size(); ++end)
+      if (around[end] && function.blocks[end].successors.empty()) return true;
+    return false;
+  };
+  for (std::size_t block = 0; block < function.blocks.size(); ++block) {
+    auto& ops = function.blocks[block].ops;
+    const auto concerned = [&](const ir::Op& op) {
+      return op.kind == OpKind::HostAccess && std::any_of(op.accesses.begin(), op.accesses.end(), is_asked);
+    };
+    if (std::none_of(ops.begin(), ops.end(), concerned) || !avoidable(block)) continue;
+    for (ir::Op& op : ops)
+      if (op.kind == OpKind::HostAccess) std::erase_if(op.accesses, is_asked);
+    std::erase_if(ops, [](const ir::Op& op) { return op.kind == OpKind::HostAccess && op.accesses.empty(); });
+  }
+}
+
 /// Marks what decides branches and is known: given constants, or stepped, and asked for by more than a loop's head.
 void read_flags(const ir::Function& function, const Terminators& terminators, Integers& read) {
   llvm::DenseSet<std::uint32_t> given, unknown;
@@ -227,8 +265,10 @@ void drop_idle_integers(ir::Function& function, const Terminators& terminators) 
 
 }  // namespace
 
-void trim(Unit& unit, ir::Function& function, Terminators terminators, Source& source, bool root) {
+void trim(Unit& unit, ir::Function& function, Terminators terminators, Source& source, bool root,
+          const llvm::DenseSet<std::uint32_t>& asked) {
   drop_dead_ends(function, terminators);
+  drop_asked_touches(function, terminators, asked);
   drop_idle_touches(function);
   spread_accesses(unit, function, terminators, source);
   if (root || touches_elements(function, terminators) || flags_decide(function, terminators)) {
