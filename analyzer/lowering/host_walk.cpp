@@ -16,6 +16,7 @@
 
 #include <algorithm>
 
+#include "analyzer/lowering/called_model.h"
 #include "analyzer/lowering/host_assignments.h"
 #include "analyzer/lowering/host_builder.h"
 #include "analyzer/lowering/host_ends.h"
@@ -29,6 +30,7 @@
 #include "analyzer/lowering/host_unit.h"
 #include "analyzer/lowering/host_values.h"
 #include "analyzer/lowering/ways_on.h"
+#include "analyzer/models/model.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/ExprCXX.h"
 #include "clang/Analysis/CFG.h"
@@ -87,6 +89,25 @@ bool leaves_for_good(const clang::CFGBlock& block) {
     const auto statement = element.getAs<clang::CFGStmt>();
     return statement && llvm::isa<clang::CXXThrowExpr>(statement->getStmt());
   });
+}
+
+/// `static cudaError_t copy(...) { return cudaMemcpyAsync(...); }`: it submits work, and returns whether that failed.
+bool only_submits(const clang::FunctionDecl& function, const Models& models) {
+  const clang::FunctionDecl* definition = nullptr;
+  const clang::Stmt* body = function.getBody(definition);
+  if (body == nullptr || !llvm::isa<clang::CompoundStmt>(body)) return false;
+  const clang::ReturnStmt* only = nullptr;
+  for (const clang::Stmt* statement : body->children()) {
+    if (statement == nullptr || llvm::isa<clang::NullStmt>(statement)) continue;
+    if (only != nullptr || !llvm::isa<clang::ReturnStmt>(statement)) return false;
+    only = llvm::cast<clang::ReturnStmt>(statement);
+  }
+  if (only == nullptr || only->getRetValue() == nullptr) return false;
+  const auto* call = llvm::dyn_cast<clang::CallExpr>(only->getRetValue()->IgnoreParenCasts());
+  const Model* model = call == nullptr ? nullptr : called_model(models, *call);
+  if (model == nullptr || model->action != ActionKind::Effect) return false;
+  const api::EffectKind kind = model->effect.kind;
+  return kind == api::EffectKind::Copy || kind == api::EffectKind::Fill || kind == api::EffectKind::HostFunction;
 }
 
 }  // namespace
@@ -223,12 +244,15 @@ void Walk::keep_off_failure(const clang::CFGBlock& block, llvm::ArrayRef<const c
     const bool sets = op.kind == OpKind::Assign || op.kind == OpKind::Fresh;
     return !sets || op.target == ir::kNoPlace || out_[op.target].type != ir::TypeKind::Integer;
   });
-  if (last == ops.rend() || last->kind != OpKind::Enqueue) return;
+  if (last == ops.rend() || (last->kind != OpKind::Enqueue && last->kind != OpKind::Call)) return;
   const auto& condition = *llvm::cast<clang::Expr>(block.getTerminatorCondition());
   const auto success = tells_success(condition, unit_.symbols.models());
   if (!success || out_.function().blocks[from].successors.size() != 2) return;
   const clang::Expr* asked = asked_in(block, condition);
-  if (asked == nullptr || !llvm::isa<clang::CallExpr>(asked) || out_.site(*asked) != last->site) return;
+  const auto* call = llvm::dyn_cast_or_null<clang::CallExpr>(asked);
+  if (call == nullptr || out_.site(*call) != last->site) return;
+  const clang::FunctionDecl* callee = call->getDirectCallee();
+  if (last->kind == OpKind::Call && (callee == nullptr || !only_submits(*callee, unit_.symbols.models()))) return;
   const unsigned passed = *success ? 0 : 1;
   if (!uses_memory(*next[1 - passed], *next[passed])) return;
   ir::Op moved = std::move(*last);

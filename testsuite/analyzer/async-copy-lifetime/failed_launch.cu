@@ -42,6 +42,26 @@ bool notify_shortly(int value, cudaStream_t stream) {
   return true;
 }
 
+static cudaError_t notify_later(cudaStream_t stream, Note* note) { return cudaLaunchHostFunc(stream, done, note); }
+
+bool notify_by_helper(int value, cudaStream_t stream) {
+  Note* note = new Note{value};
+  if (auto error = notify_later(stream, note); error != cudaSuccess) {
+    delete note;
+    return false;
+  }
+  return true;
+}
+
+static cudaError_t wait_for(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
+
+int download(float* device, cudaStream_t stream) {
+  float values[64];
+  if (auto error = cudaMemcpyAsync(values, device, sizeof(values), cudaMemcpyDeviceToHost, stream)) return error;
+  if (auto error = wait_for(stream)) return error;
+  return 0;
+}
+
 int upload(float* first, float* second, cudaStream_t stream) {
   float* staging = new float[1024];
   if (cudaMemcpyAsync(first, staging, 4096, cudaMemcpyHostToDevice, stream) != cudaSuccess) {
