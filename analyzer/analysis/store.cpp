@@ -225,7 +225,7 @@ void Store::forget(Values& values, LocationId location, OpIndex op) {
   makers_[star] = kNoMakers;
   for (auto& [place, made] : makers_)
     if (values.inside(place, star)) made = kNoMakers;
-  for (ir::PlaceId id : values.elements()) {
+  for (ir::PlaceId id : values.elements_beside(star)) {
     const LocationId inner = values.starred(locate(values, id));
     if (values.inside(inner, star)) makers_[inner] = kNoMakers;
   }

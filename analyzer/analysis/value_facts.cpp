@@ -10,6 +10,25 @@ namespace streamsan::analyzer {
 using LKind = Location::Kind;
 using VKind = Value::Kind;
 
+void Values::note_element(ir::PlaceId element) {
+  ir::PlaceId variable = element;
+  for (;;) {
+    const ir::Place& at = function_[variable];
+    if (at.base == ir::kNoPlace) break;
+    // What a pointer points to is part of no variable.
+    if (at.kind == ir::Place::Kind::Deref) return;
+    if (at.kind == ir::Place::Kind::Index && function_[at.base].type == ir::TypeKind::Pointer) return;
+    variable = at.base;
+  }
+  elements_[variable].push_back(element);
+}
+
+std::span<const ir::PlaceId> Values::elements_beside(LocationId part) const {
+  const Location& variable = (*this)[top(part)];
+  const auto found = variable.kind == LKind::Root ? elements_.find(variable.root) : elements_.end();
+  return found == elements_.end() ? std::span<const ir::PlaceId>() : found->second;
+}
+
 const ir::HandleField* Values::handle_field(LocationId id) const {
   for (const Location* at = &(*this)[id];; at = &(*this)[at->base]) {
     if (at->kind == LKind::Field) return fields_[static_cast<std::size_t>(at->field)].handle;

@@ -70,7 +70,7 @@ Values::Values(const ir::Function& function, const ir::Program& program)
       parts_[static_cast<std::size_t>(place.base)].push_back(id);
     }
     // An integer has no maker.
-    if (place.kind == ir::Place::Kind::Index && place.type != ir::TypeKind::Integer) elements_.push_back(id);
+    if (place.kind == ir::Place::Kind::Index && place.type != ir::TypeKind::Integer) note_element(id);
     if (place.kind == ir::Place::Kind::Field) {
       std::string name = place.owner + "::" + place.name;
       const auto [it, added] = fields.try_emplace(name, FieldId{static_cast<std::uint32_t>(fields_.size())});

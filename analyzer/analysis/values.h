@@ -34,6 +34,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -184,8 +185,8 @@ class Values {
   [[nodiscard]] const std::vector<ir::PlaceId>& parts(ir::PlaceId place) const {
     return parts_[static_cast<std::size_t>(place)];
   }
-  /// Places of kind Index whose elements can be handles or memory.
-  [[nodiscard]] const std::vector<ir::PlaceId>& elements() const { return elements_; }
+  /// Places of kind Index whose elements can be handles or memory, of the variable that `part` is a part of.
+  [[nodiscard]] std::span<const ir::PlaceId> elements_beside(LocationId part) const;
   [[nodiscard]] bool precise(ValueId id) const { return known(id).precise; }
   [[nodiscard]] bool precise(LocationId id) const { return known(id).precise; }
   [[nodiscard]] bool precise(KeyId id) const { return (*this)[id].precise; }
@@ -273,6 +274,8 @@ class Values {
   [[nodiscard]] OpIndex maker(ValueId id) const;
 
  private:
+  /// Keeps it for elements_beside().
+  void note_element(ir::PlaceId element);
   [[nodiscard]] const ir::KeptMemory* kept_at(LocationId id) const;
   [[nodiscard]] const ir::HandleField* handle_field(LocationId id) const;
   /// Two constants that are not the same index.
@@ -349,7 +352,7 @@ class Values {
   std::vector<std::vector<ir::PlaceId>> parts_;
   std::vector<std::uint8_t> writes_;  ///< by place: no op, one, more
   std::vector<bool> moves_;           ///< by place: an op in a loop stores into it
-  std::vector<ir::PlaceId> elements_;
+  std::map<ir::PlaceId, std::vector<ir::PlaceId>> elements_;  ///< by the variable
   std::vector<KnownValue> values_;
   std::vector<KnownLocation> locations_;
   const std::map<std::string, ir::KeptMemory>& field_memory_;
