@@ -39,14 +39,15 @@ void define_memory(const trace::Piece& piece) {
   publish(slot);
 }
 
-void write_pieces(std::uint32_t id, std::span<const trace::Piece> list, std::uint64_t flags) {
+/// False: there is no room in the trace.
+bool write_pieces(std::uint32_t id, std::span<const trace::Piece> list, std::uint64_t flags) {
   std::size_t first = 0;
   do {
     const std::size_t left = list.size() - first;
     const std::size_t count = left < trace::kMostPiecesPerRecord ? left : trace::kMostPiecesPerRecord;
     const std::size_t words = count * trace::kPieceWords;
     Slot slot = start_record({.kind = trace::Kind::Footprint, .continuations = continuations_of_words(words)});
-    if (!slot) return;
+    if (!slot) return false;
     slot.record->as<trace::Kind::Footprint>().id = id;
     slot.record->as<trace::Kind::Footprint>().pieces = count;
     slot.record->as<trace::Kind::Footprint>().footprint_flags = flags;
@@ -55,14 +56,15 @@ void write_pieces(std::uint32_t id, std::span<const trace::Piece> list, std::uin
     publish(slot);
     first += count;
   } while (first < list.size());
+  return true;
 }
 
 bool is_promise(std::uint64_t flags) { return (flags & trace::kPromised) != 0; }
 
-/// The lock is held.
+/// 0: it could not be written. The lock is held.
 std::uint32_t new_footprint(std::span<const trace::Piece> pieces, std::uint64_t flags) {
   const std::uint32_t id = g_next_list_id++;
-  write_pieces(id, pieces, flags);
+  if (!write_pieces(id, pieces, flags)) return 0;
   trace::FileHeader* head = is_promise(flags) ? nullptr : header();
   if (head) head->learned.fetch_add(1, std::memory_order_relaxed);
   return id;
@@ -85,7 +87,7 @@ std::uint32_t footprint_id(std::span<const trace::Piece> pieces, std::uint64_t f
   std::uint32_t id = entry ? entry->value.load(std::memory_order_relaxed) : 0;
   if (!id) {
     id = new_footprint(pieces, flags);
-    if (entry) entry->value.store(id, std::memory_order_release);
+    if (entry && id) entry->value.store(id, std::memory_order_release);
   }
   g_lock.unlock();
   return id;

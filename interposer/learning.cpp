@@ -284,7 +284,10 @@ LaunchKnowledge take_result(const LaunchSubject& subject, const StreamSanMeasure
   make_pieces(result.ranges, result.count, pointers, subject.arguments->count(), g_pieces);
   const bool incomplete = result.outcome == kStreamSanIncomplete || g_pieces.lost;
   const std::uint32_t footprint = footprint_id(g_pieces.all(), incomplete ? std::uint64_t{trace::kIncomplete} : 0);
-  if (footprint == 0) return {};
+  if (footprint == 0) {
+    count_attempt(subject.hashes);
+    return {};
+  }
   learn(subject.hashes, footprint);
   write_measured(earlier_key(*g_measuring_agent, subject), subject, footprint, 0);
   g_knows.store(true, std::memory_order_relaxed);

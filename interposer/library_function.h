@@ -55,6 +55,18 @@ inline int find_holding_object(dl_phdr_info* info, std::size_t, void* argument) 
   return 1;
 }
 
+/// How many objects were ever loaded: what was not there may be there once this has grown.
+inline std::uint64_t objects_loaded() {
+  std::uint64_t count = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* out) {
+        *static_cast<std::uint64_t*>(out) = info->dlpi_adds;
+        return 1;
+      },
+      &count);
+  return count;
+}
+
 }  // namespace detail
 
 /// A function that we call.
@@ -102,22 +114,29 @@ class LibraryOriginal {
   Function* get_for(const void* caller) {
     const auto address = reinterpret_cast<std::uint64_t>(caller);
     for (const Known& known : known_) {
-      Function* const answer = known.answer.load(std::memory_order_acquire);
+      const std::uint64_t answer = known.answer.load(std::memory_order_acquire);
       const std::uint64_t begin = known.begin.load(std::memory_order_relaxed);
-      if (answer && address - begin < known.bytes.load(std::memory_order_relaxed)) return answer;
+      if (answer == kNotYet || address - begin >= known.bytes.load(std::memory_order_relaxed)) continue;
+      if (answer != kNone) return reinterpret_cast<Function*>(answer);
+      if (known.loaded.load(std::memory_order_relaxed) == detail::objects_loaded()) return nullptr;
     }
     return look_up(address);
   }
 
  private:
-  /// An object that calls. Written once: by the thread that has set `begin`.
+  static constexpr std::uint64_t kNotYet = 0;
+  static constexpr std::uint64_t kNone = 1;
+
+  /// An object that calls. The first two are written once: by the thread that has set `begin`.
   struct Known {
     std::atomic<std::uint64_t> begin{0};
     std::atomic<std::uint64_t> bytes{0};
-    std::atomic<Function*> answer{nullptr};
+    std::atomic<std::uint64_t> loaded{0};  ///< objects_loaded() when there was none
+    std::atomic<std::uint64_t> answer{kNotYet};
   };
 
   [[gnu::cold, gnu::noinline]] Function* look_up(std::uint64_t caller) {
+    const std::uint64_t loaded = detail::objects_loaded();
     detail::HoldingObject object{.address = caller};
     dl_iterate_phdr(detail::find_holding_object, &object);
     void* found = real_dlsym(RTLD_NEXT, name_);
@@ -125,23 +144,22 @@ class LibraryOriginal {
     for (const char* library : libraries_.names)
       if (!found && library) found = detail::in_library(library, name_);
     (void)dlerror();
-    if (!found) return nullptr;  // asked again: the library may be loaded later
-    detail::keep_loaded(found);
-    auto* const answer = reinterpret_cast<Function*>(found);
-    if (object.bounds.high != 0) remember(object.bounds, answer);
-    return answer;
+    if (found) detail::keep_loaded(found);
+    if (object.bounds.high != 0)
+      remember(object.bounds, found ? reinterpret_cast<std::uint64_t>(found) : kNone, loaded);
+    return reinterpret_cast<Function*>(found);
   }
 
   /// Objects for which there is no room are looked up for each call.
-  void remember(const ObjectBounds& bounds, Function* answer) {
+  void remember(const ObjectBounds& bounds, std::uint64_t answer, std::uint64_t loaded) {
     for (Known& known : known_) {
       std::uint64_t begin = 0;
-      if (known.begin.compare_exchange_strong(begin, bounds.low, std::memory_order_relaxed)) {
-        known.bytes.store(bounds.high - bounds.low, std::memory_order_relaxed);
-        known.answer.store(answer, std::memory_order_release);
-        return;
-      }
-      if (begin == bounds.low) return;
+      const bool is_new = known.begin.compare_exchange_strong(begin, bounds.low, std::memory_order_relaxed);
+      if (!is_new && begin != bounds.low) continue;
+      if (is_new) known.bytes.store(bounds.high - bounds.low, std::memory_order_relaxed);
+      known.loaded.store(loaded, std::memory_order_relaxed);
+      known.answer.store(answer, std::memory_order_release);
+      return;
     }
   }
 

@@ -8,10 +8,10 @@
 //
 // A promise belongs to the first kernel that the thread launches within the call. The call may launch several, and
 // another one of them may do the reading or the writing: all of them are in one stream, one behind the other, and
-// nothing of the program's lies between them, so it makes no difference to the order. It is one footprint of
-// that launch more, beside a measured or learned one, and says only what is surely touched: without another footprint the
-// launch's pointers count as inferred beside it (trace::kPromised). A captured kernel is a node later, which is given the same arguments and so
-// has the same promise.
+// nothing of the program's lies between them, so it makes no difference to the order. It is one footprint of that
+// launch more, beside a measured or learned one, and says only what is surely touched: without another footprint the
+// launch's pointers count as inferred beside it (trace::kPromised). A captured kernel is a node later, which is given
+// the same arguments and so has the same promise.
 #pragma once
 
 #include <cstdint>

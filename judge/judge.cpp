@@ -53,9 +53,12 @@ void Judge::hazard(const ordering::Hazard& hazard) {
 
 /// Asks for both kernels, also for one whose bytes are exact this time: both have to be measured in one turn.
 void Judge::ask_about(const ordering::Hazard& hazard) {
+  if (hazard.certainty == ordering::Certainty::Certain) last_certain_ = {hazard.earlier.op, hazard.later.op};
   if (hazard.certainty != ordering::Certainty::Possible || hazard.perhaps_signalled || hazard.perhaps_passed_on) return;
-  // Known bytes would not make it certain.
-  if (is_at_most_possible(hazard.earlier) || is_at_most_possible(hazard.later)) return;
+  // Who waits for others does not end while a measurement keeps them away.
+  if (hazard.earlier.signalled || hazard.later.signalled) return;
+  // The sure bytes of a launch come first: its learned ones, which mostly hold the same, decide nothing then.
+  if (last_certain_ == std::pair(hazard.earlier.op, hazard.later.op)) return;
   auto is_kernel = [](const ordering::Access& a) { return a.source == ordering::AccessSource::Kernel; };
   // No measurement shows what is touched through a texture.
   auto decides = [&](const ordering::Access& a) { return is_kernel(a) && !a.bounded && (!a.exact || a.learned); };
@@ -133,9 +136,8 @@ void Judge::call_end(const Item& item) {
   model_.returned(ThreadId{item.record->thread}, !item.cancelled);
 }
 
-bool Judge::waits_for_others(const Record& launch, std::uint32_t kernel) {
-  const Kernel& its = places_.kernel(kernel);
-  return code_.waits_for_others(kernel, its) || ((launch.flags & trace::kWaits) != 0 && code_.can_wait(kernel, its));
+bool Judge::may_wait(const Record& launch, std::uint32_t kernel) {
+  return (launch.flags & trace::kWaits) != 0 && code_.can_wait(kernel, places_.kernel(kernel));
 }
 
 const LaunchBytes& Judge::bytes_of(const Item& launch, bool dependent) {
@@ -147,6 +149,8 @@ const LaunchBytes& Judge::bytes_of(const Item& launch, bool dependent) {
   out.through_textures = out.unknown_textures = false;
   if (!code_.uses_textures(index, places_.kernel(index))) return out;
   textures_.add_to(out, code_, {index, places_.kernel(index), w.hash, context_of_launch(*launch.record)});
+  if (out.through_textures && may_wait(*launch.record, index))
+    for (ordering::PointerArgument& pointer : out.pointers) pointer.mode = ordering::AccessMode::Doubtful;
   return out;
 }
 
@@ -166,7 +170,7 @@ LaunchBytes& Judge::untextured_bytes_of(const Item& launch, std::uint32_t index,
     out.known = measured ? Known::Measured : Known::Learned;
     resolve(*footprint, words, measured, out.exact);
   }
-  if (code_.enabled() && out.known == Known::Learned && out.exact.complete) {
+  if (code_.enabled() && out.known == Known::Learned && out.exact.complete && !may_wait(record, index)) {
     // What an earlier launch touched makes a conflict possible, what the code proves of this one makes it sure.
     read_pointers(kernel.roles, words, out.pointers);
     proved_.clear();
@@ -181,7 +185,10 @@ LaunchBytes& Judge::untextured_bytes_of(const Item& launch, std::uint32_t index,
   if (dependent && out.known != Known::Inferred) code_.add_early(index, kernel, w.hash, out.exact.bytes);
   if (out.exact.complete) return out;
   read_pointers(kernel.roles, words, out.pointers);
-  if (out.known == Known::Inferred) {
+  // Nothing is proved of it either.
+  if (may_wait(record, index)) {
+    for (ordering::PointerArgument& pointer : out.pointers) pointer.mode = ordering::AccessMode::Doubtful;
+  } else if (out.known == Known::Inferred) {
     const Code::Conclusion concluded =
         code_.conclude(index, kernel, w.hash, words, out.pointers, out.exact.bytes, dependent);
     out.exact.complete = concluded.complete;
@@ -196,7 +203,7 @@ ordering::Dependence Judge::dependence(const Record& record, StreamId stream, st
   const std::uint64_t hash = record.as<Kind::Launch>().hash;
   LaunchedKernel& last = last_kernels_[static_cast<std::uint64_t>(stream)];
   const LaunchedKernel front = std::exchange(last, {kernel, hash});
-  if (!(record.flags & trace::kProgrammatic) || front.index == 0 || waits_for_others(record, kernel)) return {};
+  if (!(record.flags & trace::kProgrammatic) || front.index == 0 || may_wait(record, kernel)) return {};
   return depends(front, {kernel, hash});
 }
 
@@ -215,7 +222,7 @@ ordering::LaunchShape Judge::shape_of(const Record& launch, std::uint32_t kernel
   const auto& w = launch.as<Kind::Launch>();
   const auto atomic = [](const auto& each) { return each.mode == ordering::AccessMode::Atomic; };
   const bool updates = std::ranges::any_of(bytes.exact.bytes, atomic) || std::ranges::any_of(bytes.pointers, atomic);
-  const bool signalled = waits_for_others(launch, kernel);
+  const bool signalled = code_.waits_for_others(kernel, places_.kernel(kernel));
   const Code::Besides besides = compares_ || updates ? code_.besides(kernel, places_.kernel(kernel)) : Code::Besides{};
   return {.function = ordering::FunctionId{kernel},
           .threads = w.threads,
@@ -236,11 +243,12 @@ void Judge::launch(const Item& item) {
   ordering::Call call = this->call(record, index);
   measured_launches_.launched(index);
   const LaunchBytes& bytes = bytes_of(item);
+  ordering::LaunchShape shape = shape_of(record, index, bytes);
   if (bytes.known == Known::Measured) {
     asking_.measured(places_.kernel(index).trace_id, call.site);
-    if (bytes.exact.complete && !bytes.through_textures) hazards_.measured(call.site);
+    // A conflict of one that waits for others stays possible, wherever its bytes are.
+    if (bytes.exact.complete && !bytes.through_textures && !shape.signalled) hazards_.measured(call.site);
   }
-  ordering::LaunchShape shape = shape_of(record, index, bytes);
   shape.dependence = dependence(record, stream, index);
   event_misuse_.work(stream);
   model_.launch(call, stream, shape, bytes.pointers, bytes.exact.bytes);

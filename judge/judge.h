@@ -175,7 +175,7 @@ class Judge : private ordering::HazardSink {
   /// None: that of a node of a graph.
   std::optional<ordering::ContextId> context_of_launch(const trace::Record& launch);
   /// Does the kernel wait, perhaps, for what others write? That is an order of its own with them, which is not seen.
-  bool waits_for_others(const trace::Record& launch, std::uint32_t kernel);
+  bool may_wait(const trace::Record& launch, std::uint32_t kernel);
   /// The launch but for what it makes of the kernel in front of it. `bytes`: of this launch.
   ordering::LaunchShape shape_of(const trace::Record& launch, std::uint32_t kernel, const LaunchBytes& bytes);
   void launch(const trace::Item& item);
@@ -274,9 +274,10 @@ class Judge : private ordering::HazardSink {
   bool host_code_in_streams_ = false;  ///< host functions, or graphs, which may hold some, were submitted
   bool compares_ = false;              ///< there is a what-if, which needs more of a kernel's code
   std::vector<Observer*> observers_;
-  ordering::FlatMap<bool> signalled_;          ///< objects of signals
-  LaunchBytes launch_bytes_;                   ///< scratch
-  std::vector<ordering::KernelBytes> proved_;  ///< scratch of bytes_of()
+  ordering::FlatMap<bool> signalled_;                         ///< objects of signals
+  LaunchBytes launch_bytes_;                                  ///< scratch
+  std::pair<ordering::OpId, ordering::OpId> last_certain_{};  ///< of the last certain hazard
+  std::vector<ordering::KernelBytes> proved_;                 ///< scratch of bytes_of()
   std::vector<std::string> messages_;
   std::vector<Unmodelled> unmodelled_;  ///< in the order of their first calls
   std::string hidden_order_;

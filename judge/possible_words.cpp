@@ -21,12 +21,16 @@ std::string but(const Hazard& hazard, const Nouns& nouns, bool Access::* holds, 
   return " But " + (later ? nouns.later : nouns.earlier) + std::string(doing.does);
 }
 
-/// Why known bytes would not make it certain; else nothing.
-std::string why_at_most_possible(const Hazard& hazard, const Nouns& nouns) {
+std::string why_conditional(const Hazard& hazard, const Nouns& nouns) {
   return but(hazard, nouns, &Access::conditional,
              {" is in the body of a conditional node: whether it runs is decided on the device (R-GRF-27).",
-              " are in bodies of conditional nodes: whether they run is decided on the device (R-GRF-27)."}) +
-         but(hazard, nouns, &Access::signalled,
+              " are in bodies of conditional nodes: whether they run is decided on the device (R-GRF-27)."});
+}
+
+/// Nothing of a use after the free: no word brings back what was freed before the kernel was submitted.
+std::string why_signalled(const Hazard& hazard, const Nouns& nouns) {
+  if (hazard.kind == ordering::HazardKind::UseAfterFree) return {};
+  return but(hazard, nouns, &Access::signalled,
              {" waits in a loop for a word that another kernel or the host stores, which may order the two unseen.",
               " wait in loops for words that another kernel or the host stores, which may order them unseen."});
 }
@@ -49,13 +53,16 @@ std::string why_bytes_are_possible(const Hazard& hazard, bool measuring) {
            "parts.";
   }
   if (either([](const Access& a) { return !a.exact; })) {
-    return std::string(
-               " What the kernels touch is inferred from their pointer arguments; they may use disjoint parts of the "
-               "buffer. ") +
+    const std::string inferred =
+        " What the kernels touch is inferred from their pointer arguments; they may use disjoint "
+        "parts of the buffer.";
+    if (either([](const Access& a) { return a.signalled; })) return inferred;
+    return inferred + " " +
            (measuring ? "These launches were not measured, or not completely."
                       : "Measuring them would decide it (--footprints=measured).");
   }
   if (either([](const Access& a) { return ordering::evidence_of_bytes(a) == ordering::Evidence::Learned; })) {
+    if (either([](const Access& a) { return a.signalled; })) return {};
     return " What the kernels touch was learned from earlier launches with the same arguments; a measurement was asked "
            "for, and the two did not meet again in measured launches before the end.";
   }
@@ -66,7 +73,8 @@ std::string why_bytes_are_possible(const Hazard& hazard, bool measuring) {
 }  // namespace
 
 std::string why_possible(const Hazard& hazard, const Nouns& nouns) {
-  return why_at_most_possible(hazard, nouns) + why_bytes_are_possible(hazard, nouns.measuring);
+  return why_conditional(hazard, nouns) + why_signalled(hazard, nouns) +
+         why_bytes_are_possible(hazard, nouns.measuring);
 }
 
 }  // namespace streamsan::judge

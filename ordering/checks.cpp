@@ -38,20 +38,21 @@ void take(Access& access, const Part& part) {
   access.widened = part.widened;
 }
 
-/// Greater is worse: error, latent, possible.
-int badness(Order order, Certainty certainty) {
-  return (certainty == Certainty::Certain ? 2 : 0) + (order == Order::Unordered ? 1 : 0);
+/// Greater is worse: error, latent, possible; last what known bytes could not make certain.
+int badness(Order order, Certainty certainty, const Access& earlier) {
+  return (certainty == Certainty::Certain ? 4 : 0) + (order == Order::Unordered ? 2 : 0) +
+         (is_at_most_possible(earlier) ? 0 : 1);
 }
 
 }  // namespace
 
-Checks::Conflict* Checks::place_of(LaneSlot lane, Order order, Certainty certainty, OpId earlier) {
+Checks::Conflict* Checks::place_of(LaneSlot lane, Order order, Certainty certainty, const Access& earlier) {
   const auto worst =
       std::find_if(conflicts_.begin(), conflicts_.end(), [lane](const Conflict& c) { return c.lane == lane; });
   if (worst == conflicts_.end()) return &conflicts_.emplace_back();
-  const int had = badness(worst->order, worst->certainty);
-  const int has = badness(order, certainty);
-  return has < had || (has == had && earlier <= worst->earlier.op) ? nullptr : &*worst;
+  const int had = badness(worst->order, worst->certainty, worst->earlier);
+  const int has = badness(order, certainty, earlier);
+  return has < had || (has == had && earlier.op <= worst->earlier.op) ? nullptr : &*worst;
 }
 
 void Checks::collect(const Past& past, Shadow::Later later, bool also_inferred, const Actor& actor) {
@@ -106,7 +107,7 @@ void Checks::collect(const Past& past, Shadow::Later later, bool also_inferred, 
           order = Order::Latent;
           leaned_on = running->rule;
         }
-        Conflict* place = place_of(lane, order, *certain, earlier.op);
+        Conflict* place = place_of(lane, order, *certain, earlier);
         if (!place) return;
         *place = {
             lane,  epoch, earlier,      access,          meeting.common, *certain, perhaps_signalled, perhaps_passed_on,

@@ -101,7 +101,7 @@ class Checks {
   /// Compares the access with what is past and keeps the conflicts for report().
   void collect(const Past& past, Shadow::Later later, bool also_inferred, const Actor& actor);
   /// The place of a conflict with the lane, unless one as bad and newer is there.
-  Conflict* place_of(LaneSlot lane, Order order, Certainty certainty, OpId earlier);
+  Conflict* place_of(LaneSlot lane, Order order, Certainty certainty, const Access& earlier);
   /// The same for what one operation touches of an allocation.
   void collect_parts(const Past& past, Access access, std::span<const Part> parts, const Actor& actor);
   /// Accesses of the earlier lives of a block for which the pool named no stream.

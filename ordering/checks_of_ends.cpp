@@ -69,7 +69,7 @@ void Checks::check_loans(const Access& access, const Actor& actor) {
     }
     const bool latent = staged || actor.clock.assumed.covers(lane, epoch) || passed_on == PassedOn::ByAssumption;
     const Order order = latent ? Order::Latent : Order::Unordered;
-    Conflict* place = place_of(lane, order, certainty, copy.op);
+    Conflict* place = place_of(lane, order, certainty, copy);
     if (!place) return;
     *place = {.lane = lane,
               .epoch = epoch,

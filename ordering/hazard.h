@@ -80,7 +80,7 @@ constexpr Evidence evidence_of_bytes(const Access& access) {
   return access.learned ? Evidence::Learned : Evidence::Sure;
 }
 
-/// What may meet nothing at all is known no better than an upper bound.
+/// An access whose conflicts are possible at most counts as an upper bound.
 constexpr Evidence evidence(const Access& access) {
   return access.exact && is_at_most_possible(access) ? Evidence::Widened : evidence_of_bytes(access);
 }

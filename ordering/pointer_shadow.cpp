@@ -76,6 +76,7 @@ void PointerShadow::note_newest(const Reference& reference, const VectorClock& c
   }
   // A kernel may overlap those in front of it in its stream: then these stay.
   const auto superseded = [&](const Reference& newest) {
+    if (reference.at_most_possible && !newest.at_most_possible) return false;
     return newest.epoch == reference.epoch || clock.covers(newest.lane, newest.epoch);
   };
   if (last && superseded(*last)) {

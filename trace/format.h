@@ -301,9 +301,9 @@ inline constexpr std::uint16_t kProgrammatic = 1;    ///< Launch: programmatic s
 inline constexpr std::uint16_t kHasFootprint = 2;    ///< Launch: a footprint is known
 inline constexpr std::uint16_t kMeasured = 4;  ///< Launch: and it was measured in this very launch; else in an earlier
                                                ///< one that was given the same arguments
+inline constexpr std::uint16_t kWaits = 8;     ///< Launch: a launch of this kernel did not end while it was waited for;
+                                               ///< it may itself wait for what others write
 inline constexpr std::uint16_t kHasPromise = 32;  ///< Launch: the call that launches it promised something
-inline constexpr std::uint16_t kWaits = 8;    ///< Launch: a launch of this kernel did not end while it was waited for;
-                                              ///< it may itself wait for what others write
 inline constexpr std::uint16_t kAtStart = 1;  ///< EventRecord: by a launch, when its kernel begins. Older recorders set
                                               ///< neither: such an event counts as recorded behind the kernel
 inline constexpr std::uint16_t kAtTrigger = 2;  ///< EventRecord: by a launch, when its kernel has triggered, or ended

@@ -194,6 +194,16 @@ std::uint64_t TraceBuilder::launch_known(std::uint64_t stream, std::uint64_t fun
              static_cast<std::uint16_t>(flags | kHasFootprint | (known == Known::Measured ? kMeasured : 0)));
 }
 
+std::uint64_t TraceBuilder::launch_promised(std::uint64_t stream, std::uint64_t function, std::uint64_t promise,
+                                            std::uint64_t footprint, std::initializer_list<std::uint64_t> pointer_words,
+                                            std::uint16_t flags) {
+  std::vector<std::uint64_t> payload(pointer_words);
+  if (footprint != 0) payload.push_back(footprint);
+  payload.push_back(promise);
+  return add(Kind::Launch, "cuLaunchKernel", {stream, context_, function, 1024, 7, pointer_words.size()}, payload,
+             static_cast<std::uint16_t>(flags | kHasPromise | (footprint != 0 ? kHasFootprint : 0)));
+}
+
 namespace {
 std::uint16_t direction_flags(std::string_view symbol) {
   const api::Row* row = api::find_row(symbol);

@@ -280,6 +280,13 @@ TEST(Wording, AKernelThatWaitsForWordsSaysSo) {
                      "unseen."));
   hazard.earlier.signalled = true;
   EXPECT_NE(explanation(hazard, nouns()).find(" wait in loops for words"), std::string::npos);
+  hazard.later.exact = false;
+  EXPECT_TRUE(explanation(hazard, nouns()).ends_with(" they may use disjoint parts of the buffer."))
+      << "no measurement is asked for";
+  hazard.later.exact = hazard.later.learned = true;
+  EXPECT_EQ(explanation(hazard, nouns()).find("measure"), std::string::npos);
+  hazard.kind = HazardKind::UseAfterFree;
+  EXPECT_EQ(explanation(hazard, nouns()).find("loop"), std::string::npos) << "no order makes that right";
 }
 
 TEST(Wording, AtomicsAreNamed) {
