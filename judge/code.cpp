@@ -138,12 +138,14 @@ const ptx::KnownKernel* Code::find(std::uint32_t index, const Kernel& kernel) {
 }
 
 const ptx::Result* Code::evaluate(std::uint32_t index, const ptx::KnownKernel& code, Arguments& arguments) {
-  unsigned& failures = known_[index].failures;
-  if (!arguments.evaluated && steps_ < kMostSteps && failures < kMostFailures) {
+  Known& kernel = known_[index];
+  const std::uint64_t allowed = std::min(kMostSteps, kFirstSteps + ++asked_ * kStepsPerLaunch);
+  if (!arguments.evaluated && steps_ + kernel.steps < allowed && kernel.failures < kMostFailures) {
     arguments.evaluated = true;
     arguments.result = ptx::evaluate(code.kernel, code.facts, {arguments.grid, arguments.block, arguments.bytes});
-    steps_ += arguments.result.steps;
-    if (!arguments.result.evaluated) ++failures;
+    kernel.steps = arguments.result.steps;
+    steps_ += kernel.steps;
+    if (!arguments.result.evaluated) ++kernel.failures;
   }
   return arguments.result.evaluated ? &arguments.result : nullptr;
 }

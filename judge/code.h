@@ -15,8 +15,10 @@
 // This weakens only one conclusion from the signature: that a pointer is written, if the code does not write through
 // it.
 //
-// Cost: each kernel is parsed once and each distinct launch evaluated once, within kMostSteps for all of them together;
-// a kernel that could not be evaluated kMostFailures times is not tried again.
+// Cost: each kernel is parsed once and each distinct launch evaluated once. All evaluations together may take kFirstSteps
+// and kStepsPerLaunch for each launch so far, kMostSteps at most: so a run of a thousand launches is not judged for longer
+// than it took, and the same trace is always judged alike. A kernel that costs more than is left waits, others do not. One
+// that could not be evaluated kMostFailures times is not tried again.
 #pragma once
 
 #include <array>
@@ -39,6 +41,8 @@ namespace streamsan::judge {
 
 class Code {
  public:
+  static constexpr std::uint64_t kFirstSteps = 10'000'000;  ///< half a second
+  static constexpr std::uint64_t kStepsPerLaunch = 5'000;
   static constexpr std::uint64_t kMostSteps = 300'000'000;
   static constexpr unsigned kMostFailures = 3;
   static constexpr std::size_t kMostLaunches = std::size_t{1} << 16;
@@ -119,6 +123,7 @@ class Code {
     std::size_t modules = 0;  ///< announced when it was looked for
     const ptx::KnownKernel* code = nullptr;
     unsigned failures = 0;
+    std::uint64_t steps = 0;  ///< of its last evaluation
   };
 
   const ptx::KnownKernel* find(std::uint32_t index, const Kernel& kernel);
@@ -136,6 +141,7 @@ class Code {
   std::map<Key, Arguments> arguments_;
   std::size_t argument_bytes_ = 0;
   std::uint64_t steps_ = 0;
+  std::uint64_t asked_ = 0;  ///< launches that were to be evaluated
 };
 
 }  // namespace streamsan::judge

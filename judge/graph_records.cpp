@@ -22,6 +22,17 @@ std::optional<ordering::ContextId> Judge::context_of_launch(const Record& launch
   return life ? std::optional(life->context) : std::nullopt;
 }
 
+ordering::Dependence Judge::depends(LaunchedKernel front, LaunchedKernel here) {
+  if (!code_.enabled()) return {};
+  const Code::InChain known = code_.in_chain(here.index, places_.kernel(here.index), here.hash);
+  if (!known.known) return {};
+  const Code::InChain before = code_.in_chain(front.index, places_.kernel(front.index), front.hash);
+  return {.overlaps = true,
+          .waits = known.waits,
+          .front = before.trigger,
+          .front_waits_first = !before.known || before.waits_first};
+}
+
 void Judge::graph_node(const Item& item) {
   GraphNode node;
   if (item.record->continuations != 0) {

@@ -207,17 +207,6 @@ ordering::Dependence Judge::dependence(const Record& record, StreamId stream, st
   return depends(front, {kernel, hash});
 }
 
-ordering::Dependence Judge::depends(LaunchedKernel front, LaunchedKernel here) {
-  if (!code_.enabled()) return {};
-  const Code::InChain known = code_.in_chain(here.index, places_.kernel(here.index), here.hash);
-  if (!known.known) return {};
-  const Code::InChain before = code_.in_chain(front.index, places_.kernel(front.index), front.hash);
-  return {.overlaps = true,
-          .waits = known.waits,
-          .front = before.trigger,
-          .front_waits_first = !before.known || before.waits_first};
-}
-
 ordering::LaunchShape Judge::shape_of(const Record& launch, std::uint32_t kernel, const LaunchBytes& bytes) {
   const auto& w = launch.as<Kind::Launch>();
   const auto atomic = [](const auto& each) { return each.mode == ordering::AccessMode::Atomic; };

@@ -350,8 +350,8 @@ class Values {
   std::vector<bool> in_loop_;  ///< by block
   std::vector<bool> minted_;
   std::vector<std::vector<ir::PlaceId>> parts_;
-  std::vector<std::uint8_t> writes_;  ///< by place: no op, one, more
-  std::vector<bool> moves_;           ///< by place: an op in a loop stores into it
+  std::vector<std::uint8_t> writes_;                          ///< by place: no op, one, more
+  std::vector<bool> moves_;                                   ///< by place: an op in a loop stores into it
   std::map<ir::PlaceId, std::vector<ir::PlaceId>> elements_;  ///< by the variable
   std::vector<KnownValue> values_;
   std::vector<KnownLocation> locations_;

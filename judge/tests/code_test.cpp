@@ -20,10 +20,11 @@ using trace::TraceBuilder;
 
 constexpr std::uint64_t kA = 0x1000, kB = 0x2000, kHost = 0x5000;
 constexpr std::uint64_t kBuffer = 0x7000'0000'0000, kOther = 0x7100'0000'0000, kBytes = 8192;
-constexpr std::uint64_t kFill = 1, kScale = 2, kCount = 3;
+constexpr std::uint64_t kFill = 1, kScale = 2, kCount = 3, kSlow = 4;
 
 // fill(p, from, n): p[from + i] = 0 for i < n.
 // scale(to, from): to[i] = from[i], neither of them const.
+// slow(p, from, turns): p[from] = p[0], which it reads so many times.
 // count(counters, table): an atomic update of one counter that the table chooses.
 constexpr const char* kCode = R"(
 .version 8.0
@@ -40,6 +41,19 @@ constexpr const char* kCode = R"(
   add.s64 %rd3, %rd1, %rd2;
   st.global.u32 [%rd3], 0;
 DONE: ret;
+}
+.visible .entry _Z4slowPfii(.param .u64 p, .param .u32 from, .param .u32 turns) {
+  .reg .pred %p<2>; .reg .b32 %r<5>; .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [p]; ld.param.u32 %r1, [from]; ld.param.u32 %r2, [turns];
+  mov.u32 %r3, 0;
+L: ld.global.u32 %r4, [%rd1];
+  add.s32 %r3, %r3, 1;
+  setp.lt.s32 %p1, %r3, %r2;
+  @%p1 bra L;
+  mul.wide.s32 %rd2, %r1, 4;
+  add.s64 %rd3, %rd1, %rd2;
+  st.global.u32 [%rd3], %r4;
+  ret;
 }
 .visible .entry _Z5scalePfS_(.param .u64 to, .param .u64 from) {
   .reg .b32 %r<3>; .reg .b64 %rd<7>;
@@ -71,6 +85,7 @@ TraceBuilder program() {
   trace.function(kFill, "_Z4fillPfii");
   trace.function(kScale, "_Z5scalePfS_");
   trace.function(kCount, "_Z5countPiS_");
+  trace.function(kSlow, "_Z4slowPfii");
   trace.stream_create(kA, NonBlocking::Yes);
   trace.stream_create(kB, NonBlocking::Yes);
   trace.at({0x401000}).alloc(kBuffer, kBytes);
@@ -93,6 +108,31 @@ void fill(TraceBuilder& trace, std::uint64_t stream, std::uint32_t from, std::ui
 
 HazardList found(const TraceBuilder& trace, bool read_code = true) {
   return hazards_of(judged(trace, 1000, kCode, read_code).findings);
+}
+
+/// One thread writes float number `from` of the other buffer, after so many turns that few such launches fit.
+void slow(TraceBuilder& trace, std::uint32_t from) {
+  constexpr std::uint64_t kTurns = 50'000;
+  const std::uint64_t hash = std::uint64_t{from} << 32 | 1;
+  arguments(trace, hash, kSlow, {kOther, from | kTurns << 32}, 1);
+  trace.at({0x401200}).launch(kA, kSlow, {pointer_word(0, kOther)}, 1, hash);
+}
+
+TEST(Code, AnExpensiveKernelIsNotEvaluatedForEverAndLeavesOthersTime) {
+  constexpr std::uint32_t kLaunches = 150;
+  TraceBuilder trace = program();
+  for (std::uint32_t i = 1; i < kLaunches; ++i) slow(trace, i);
+  trace.at({0x401300}).fill_async(kB, kOther + std::uint64_t{4} * (kLaunches - 1), 4);
+  fill(trace, kA, 0, 1024, true);
+  fill(trace, kB, 1023, 1000, true);
+  EXPECT_EQ(found(trace), HazardList({kPossible[0], kError[0]})) << "that of the slow kernel, that of the other";
+}
+
+TEST(Code, AnExpensiveKernelIsEvaluatedAtFirst) {
+  TraceBuilder trace = program();
+  slow(trace, 1);
+  trace.at({0x401300}).fill_async(kB, kOther + 4, 4);
+  EXPECT_EQ(found(trace), kError);
 }
 
 TEST(Code, TwoHalvesAreSilentAndAnOverlapIsAnError) {
