@@ -108,6 +108,12 @@ function(streamsan_use_json_headers target)
   streamsan_use_headers(${target} streamsan_json_headers)
 endfunction()
 
+# A test that compiles what it tests for AddressSanitizer and UBSan. -Og takes the compiler two thirds of the time of -O1.
+function(streamsan_sanitize target)
+  target_compile_options(${target} PRIVATE -fsanitize=address,undefined -fno-sanitize-recover=all -g1 -Og)
+  target_link_options(${target} PRIVATE -fsanitize=address,undefined)
+endfunction()
+
 # What nearly every test includes.
 set(streamsan_test_headers
   <gtest/gtest.h> ${streamsan_standard_headers} <filesystem> <fstream> <random> <sstream>)
