@@ -6,10 +6,17 @@ namespace {
 
 constexpr Wide kMostWraps = 64;
 
+__extension__ using UnsignedWide = unsigned __int128;
+
+// Each step of an evaluation reduces a form, and divisions by 2^bits took half of its time. Shifts do the same.
 Wide reduce(Wide value, unsigned bits) {
-  const Wide modulus = Wide{1} << bits;
-  const Wide half = modulus / 2;
-  return value - floor_div(value + half, modulus) * modulus;
+  const unsigned above = 128 - bits;
+  return static_cast<Wide>(static_cast<UnsignedWide>(value) << above) >> above;
+}
+std::int64_t reduce(std::int64_t value, unsigned bits) {
+  if (bits >= 64) return value;
+  const unsigned above = 64 - bits;
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << above) >> above;
 }
 
 }  // namespace
@@ -53,8 +60,7 @@ Affine operator-(Affine a, const Affine& b) {
 Affine reduce(const Affine& a, unsigned bits) {
   Affine out;
   out.constant = reduce(a.constant, bits);
-  for (std::size_t i = 0; i < kDimensions; ++i)
-    out.factor[i] = static_cast<std::int64_t>(reduce(Wide{a.factor[i]}, bits));
+  for (std::size_t i = 0; i < kDimensions; ++i) out.factor[i] = reduce(a.factor[i], bits);
   return out;
 }
 
@@ -69,8 +75,8 @@ Affine multiply(const Affine& a, std::int64_t by, unsigned bits) {
 InRange value_in(const Affine& a, unsigned bits, bool is_signed, const Box& box) {
   const Wide modulus = Wide{1} << bits;
   const Wide base = is_signed ? -(modulus / 2) : Wide{0};
-  const Wide first = floor_div(a.lowest(box) - base, modulus);
-  const Wide last = floor_div(a.highest(box) - base, modulus);
+  const Wide first = (a.lowest(box) - base) >> bits;
+  const Wide last = (a.highest(box) - base) >> bits;
   InRange out;
   if (first == last) {
     out.value = a;
