@@ -143,9 +143,9 @@ bool Judge::may_wait(const Record& launch, std::uint32_t kernel) {
 const LaunchBytes& Judge::bytes_of(const Item& launch, bool dependent) {
   const auto& w = launch.record->as<Kind::Launch>();
   const std::uint32_t index = places_.kernel_index(w.function);
-  LaunchBytes& out = untextured_bytes_of(launch, index, dependent);
-  if (const KernelFootprint* promise = footprints_.of_launch(launch).promised)
-    add_promise(*promise, launch.payload.first(w.pointers), out);
+  const auto [touched, promised] = footprints_.of_launch(launch);
+  LaunchBytes& out = unpromised_bytes_of(launch, index, touched, dependent);
+  if (promised) add_promise(*promised, launch.payload.first(w.pointers), out);
   out.through_textures = out.unknown_textures = false;
   if (!code_.uses_textures(index, places_.kernel(index))) return out;
   textures_.add_to(out, code_, {index, places_.kernel(index), w.hash, context_of_launch(*launch.record)});
@@ -154,7 +154,8 @@ const LaunchBytes& Judge::bytes_of(const Item& launch, bool dependent) {
   return out;
 }
 
-LaunchBytes& Judge::untextured_bytes_of(const Item& launch, std::uint32_t index, bool dependent) {
+LaunchBytes& Judge::unpromised_bytes_of(const Item& launch, std::uint32_t index, const KernelFootprint* touched,
+                                        bool dependent) {
   const Record& record = *launch.record;
   const auto& w = record.as<Kind::Launch>();
   const Kernel& kernel = places_.kernel(index);
@@ -165,10 +166,10 @@ LaunchBytes& Judge::untextured_bytes_of(const Item& launch, std::uint32_t index,
   out.exact.complete = false;
   out.confined = false;
   out.pointers.clear();
-  if (const KernelFootprint* footprint = footprints_.of_launch(launch).touched) {
+  if (touched) {
     const bool measured = (record.flags & trace::kMeasured) != 0;
     out.known = measured ? Known::Measured : Known::Learned;
-    resolve(*footprint, words, measured, out.exact);
+    resolve(*touched, words, measured, out.exact);
   }
   if (code_.enabled() && out.known == Known::Learned && out.exact.complete && !may_wait(record, index)) {
     // What an earlier launch touched makes a conflict possible, what the code proves of this one makes it sure.

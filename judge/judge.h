@@ -170,8 +170,9 @@ class Judge : private ordering::HazardSink {
 
   /// `dependent`: also what it does before it waits for the kernel in front of it.
   const LaunchBytes& bytes_of(const trace::Item& launch, bool dependent);
-  /// The same without what it touches through textures and surfaces. `index`: of its kernel.
-  LaunchBytes& untextured_bytes_of(const trace::Item& launch, std::uint32_t index, bool dependent);
+  /// The same without what is promised, and what it touches through textures and surfaces. `index`: of its kernel.
+  LaunchBytes& unpromised_bytes_of(const trace::Item& launch, std::uint32_t index, const KernelFootprint* touched,
+                                   bool dependent);
   /// None: that of a node of a graph.
   std::optional<ordering::ContextId> context_of_launch(const trace::Record& launch);
   /// Does the kernel wait, perhaps, for what others write? That is an order of its own with them, which is not seen.

@@ -286,8 +286,10 @@ Origin Facts::origin(const Kernel& kernel, const Operand& operand) const {
 Facts facts_of(const Kernel& kernel) {
   Facts facts;
   facts.known = kernel.understood && Analysis(kernel, facts).run();
-  if (facts.known) facts.can_wait = can_wait(kernel, facts);
-  if (facts.known && facts.can_wait) facts.waits_for_others = waits_for_others(kernel, facts);
+  if (!facts.known) return facts;
+  const Waiting waiting = waiting_of(kernel, facts);
+  facts.can_wait = waiting.can_wait;
+  facts.waits_for_others = waiting.for_others;
   return facts;
 }
 

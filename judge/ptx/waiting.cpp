@@ -43,20 +43,17 @@ bool waits_for_others_in(const std::vector<int>& cycle, const Kernel& kernel, co
 
 }  // namespace
 
-bool can_wait(const Kernel& kernel, const Facts& facts) {
+Waiting waiting_of(const Kernel& kernel, const Facts& facts) {
+  if (!kernel.understood) return {};
+  const Flow flow(kernel);
+  if (!flow.tellable()) return {};
   const auto calls = [](const Instruction& each) { return each.op == Op::Call && !is_harmless_call(each); };
-  if (!kernel.understood || std::ranges::any_of(kernel.instructions, calls)) return true;
-  const Flow flow(kernel);
-  if (!flow.tellable()) return true;
-  const auto waits = [&](const std::vector<int>& cycle) { return can_wait_in(cycle, kernel, facts); };
-  return std::ranges::any_of(flow.cycles(), waits);
-}
-
-bool waits_for_others(const Kernel& kernel, const Facts& facts) {
-  if (!kernel.understood) return false;
-  const Flow flow(kernel);
-  const auto waits = [&](const std::vector<int>& cycle) { return waits_for_others_in(cycle, kernel, facts); };
-  return flow.tellable() && std::ranges::any_of(flow.cycles(), waits);
+  const auto cycles = flow.cycles();
+  const auto any = [&](auto holds) {
+    return std::ranges::any_of(cycles, [&](const std::vector<int>& cycle) { return holds(cycle, kernel, facts); });
+  };
+  const bool can_wait = std::ranges::any_of(kernel.instructions, calls) || any(can_wait_in);
+  return {.can_wait = can_wait, .for_others = can_wait && any(waits_for_others_in)};
 }
 
 }  // namespace streamsan::ptx

@@ -23,8 +23,11 @@
 
 namespace streamsan::ptx {
 
+struct Waiting {
+  bool can_wait = true;
+  bool for_others = false;  ///< for another kernel or the host
+};
 /// `facts`: of the kernel, with the origins of its registers.
-bool can_wait(const Kernel& kernel, const Facts& facts);
-bool waits_for_others(const Kernel& kernel, const Facts& facts);
+Waiting waiting_of(const Kernel& kernel, const Facts& facts);
 
 }  // namespace streamsan::ptx
