@@ -164,6 +164,11 @@ bool touches_elements(const ir::Function& function, const Terminators& terminato
   return std::any_of(loops.begin(), loops.end(), [&](const Loop& loop) { return touches_elements(function, loop); });
 }
 
+bool may_use_memory(const ir::Op& op) {
+  return op.kind == OpKind::HostAccess || op.kind == OpKind::EndOfLife || op.kind == OpKind::Free ||
+         op.kind == OpKind::Call;
+}
+
 bool flags_decide(const ir::Function& function, const Terminators& terminators) {
   constexpr std::size_t kMostBlocks = 64;
   if (function.blocks.size() > kMostBlocks) return false;
@@ -180,14 +185,10 @@ bool flags_decide(const ir::Function& function, const Terminators& terminators) 
     if (asks_flag(function.blocks[block])) asking.push_back(block);
   for (const Loop& loop : natural_loops(function, terminators)) std::erase(asking, loop.head);
   if (asking.empty()) return false;
-  const auto matters = [](const ir::Op& op) {
-    return op.kind == OpKind::HostAccess || op.kind == OpKind::EndOfLife || op.kind == OpKind::Free ||
-           op.kind == OpKind::Call;
-  };
   const std::vector<bool> always = on_all_paths(function);
   for (std::size_t block = 0; block < function.blocks.size(); ++block) {
     const auto& ops = function.blocks[block].ops;
-    if (!always[block] && std::any_of(ops.begin(), ops.end(), matters)) return true;
+    if (!always[block] && std::any_of(ops.begin(), ops.end(), may_use_memory)) return true;
   }
   return false;
 }

@@ -9,6 +9,8 @@ namespace streamsan::analyzer::host {
 
 /// Some loop in which the host uses the memory of one element after the other.
 bool touches_elements(const ir::Function& function, const Terminators& terminators);
+/// The host uses memory, or ends it, or calls what may.
+bool may_use_memory(const ir::Op& op);
 /// Whether memory is used, or ends, is up to a number of the caller's: `if (owner_) delete[] data_;`
 bool flags_decide(const ir::Function& function, const Terminators& terminators);
 /// What is left of a loop in which only the host works, and which has one way out, is a list.

@@ -25,6 +25,7 @@
 #include "analyzer/lowering/host_lifetimes.h"
 #include "analyzer/lowering/host_maps.h"
 #include "analyzer/lowering/host_parts.h"
+#include "analyzer/lowering/host_paths.h"
 #include "analyzer/lowering/host_places.h"
 #include "analyzer/lowering/host_scan.h"
 #include "analyzer/lowering/host_unit.h"
@@ -225,15 +226,11 @@ bool Walk::uses_memory(const clang::CFGBlock& failed, const clang::CFGBlock& pas
     return false;
   };
   reach(passed, [](const clang::CFGBlock&) { return false; });
-  const auto matters = [](const ir::Op& op) {
-    return op.kind == OpKind::HostAccess || op.kind == OpKind::EndOfLife || op.kind == OpKind::Free ||
-           op.kind == OpKind::Call;
-  };
   return reach(failed, [&](const clang::CFGBlock& block) {
     const std::size_t begin = first_[block.getBlockID()];
     if (begin == SIZE_MAX) return false;
     const auto& ops = out_.function().blocks[begin].ops;
-    return std::any_of(ops.begin(), ops.end(), matters);
+    return std::any_of(ops.begin(), ops.end(), may_use_memory);
   });
 }
 
