@@ -140,14 +140,20 @@ const ptx::KnownKernel* Code::find(std::uint32_t index, const Kernel& kernel) {
 const ptx::Result* Code::evaluate(std::uint32_t index, const ptx::KnownKernel& code, Arguments& arguments) {
   Known& kernel = known_[index];
   const std::uint64_t allowed = std::min(kMostSteps, kFirstSteps + ++asked_ * kStepsPerLaunch);
-  if (!arguments.evaluated && steps_ + kernel.steps < allowed && kernel.failures < kMostFailures) {
-    arguments.evaluated = true;
-    arguments.result = ptx::evaluate(code.kernel, code.facts, {arguments.grid, arguments.block, arguments.bytes});
-    kernel.steps = arguments.result.steps;
-    steps_ += kernel.steps;
-    if (!arguments.result.evaluated) ++kernel.failures;
+  if (!arguments.result && code.slice) {
+    const ptx::Launch launch = {arguments.grid, arguments.block, arguments.bytes};
+    const std::pair key(&code, code.slice->key_of(launch));
+    const auto found = results_.find(key);
+    if (found != results_.end()) {
+      arguments.result = &found->second;
+    } else if (steps_ + kernel.steps < allowed && kernel.failures < kMostFailures) {
+      arguments.result = &results_.emplace(key, ptx::evaluate(*code.slice, launch)).first->second;
+      kernel.steps = arguments.result->steps;
+      steps_ += kernel.steps;
+      if (!arguments.result->evaluated) ++kernel.failures;
+    }
   }
-  return arguments.result.evaluated ? &arguments.result : nullptr;
+  return arguments.result && arguments.result->evaluated ? arguments.result : nullptr;
 }
 
 Code::Besides Code::besides(std::uint32_t index, const Kernel& kernel) {
@@ -204,7 +210,7 @@ Code::InChain Code::in_chain(std::uint32_t index, const Kernel& kernel, std::uin
   if (grid.trigger == ordering::Trigger::Never || grid.always) return out;
   // Perhaps an argument switches it off.
   const auto found = arguments_.find({kernel.trace_id, hash});
-  const bool triggers = found != arguments_.end() && found->second.result.triggers;
+  const bool triggers = found != arguments_.end() && found->second.result && found->second.result->triggers;
   if (!triggers) out.trigger = ordering::Trigger::Unknown;
   return out;
 }

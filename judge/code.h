@@ -15,7 +15,8 @@
 // This weakens only one conclusion from the signature: that a pointer is written, if the code does not write through
 // it.
 //
-// Cost: each kernel is parsed once and each distinct launch evaluated once. All evaluations together may take kFirstSteps
+// Cost: each kernel is parsed once, and evaluated once for all launches that agree in what decides about its addresses
+// (ptx/slice.h). All evaluations together may take kFirstSteps
 // and kStepsPerLaunch for each launch so far, kMostSteps at most: so a run of a thousand launches is not judged for longer
 // than it took, and the same trace is always judged alike. A kernel that costs more than is left waits, others do not. One
 // that could not be evaluated kMostFailures times is not tried again.
@@ -116,8 +117,7 @@ class Code {
     std::array<std::uint32_t, 3> grid{};
     std::array<std::uint32_t, 3> block{};
     std::vector<std::byte> bytes;
-    bool evaluated = false;
-    ptx::Result result;
+    const ptx::Result* result = nullptr;  ///< of its evaluation, successful or not; null: there was none
   };
   struct Known {
     std::size_t modules = 0;  ///< announced when it was looked for
@@ -139,6 +139,7 @@ class Code {
   std::size_t modules_ = 1;
   std::vector<Known> known_;  ///< by index of the kernel
   std::map<Key, Arguments> arguments_;
+  std::map<std::pair<const ptx::KnownKernel*, std::string>, ptx::Result> results_;  ///< by kernel and Slice::key_of()
   std::size_t argument_bytes_ = 0;
   std::uint64_t steps_ = 0;
   std::uint64_t asked_ = 0;  ///< launches that were to be evaluated

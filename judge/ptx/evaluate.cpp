@@ -2,11 +2,13 @@
 #include "judge/ptx/evaluate.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "judge/ptx/accesses.h"
 #include "judge/ptx/flow.h"
 #include "judge/ptx/registers.h"
+#include "judge/ptx/slice.h"
 #include "judge/ptx/turns.h"
 
 namespace streamsan::ptx {
@@ -14,6 +16,8 @@ namespace {
 
 constexpr int kMostNested = 24;
 constexpr std::size_t kMostLiveValues = std::size_t{1} << 20;
+constexpr std::uint64_t kCopiedInAStep = 16;  // registers
+constexpr std::size_t kMostSpare = 64;
 
 /// Threads that have done the same so far.
 struct State : Threads {
@@ -23,14 +27,14 @@ struct State : Threads {
 
 class Evaluation {
  public:
-  Evaluation(const Kernel& kernel, const Facts& facts, const Launch& launch, const Limits& limits)
-      : kernel_(kernel),
+  Evaluation(const Slice& slice, const Launch& launch, const Limits& limits)
+      : kernel_(slice.kernel),
         launch_(launch),
         limits_(limits),
-        flow_(kernel),
-        registers_(kernel, launch),
-        accesses_(kernel, facts, registers_),
-        turns_(kernel, limits),
+        flow_(slice.flow),
+        registers_(kernel_, launch),
+        accesses_(kernel_, slice.facts, registers_),
+        turns_(kernel_, limits),
         steps_(limits.steps) {}
 
   Result run() {
@@ -63,13 +67,17 @@ class Evaluation {
       State state = std::move(work.back());
       work.pop_back();
       while (!failed_) {
-        if (std::ranges::find(looping_, state.at) != looping_.end()) break;
+        if (std::ranges::find(looping_, state.at) != looping_.end()) {
+          drop(state);
+          break;
+        }
         if (state.at == stop) {
           arrived.push_back(std::move(state));
           break;
         }
         if (state.at >= static_cast<int>(kernel_.instructions.size())) {
           ended = true;
+          drop(state);
           break;
         }
         if (steps_ == 0) return fail();
@@ -80,6 +88,7 @@ class Evaluation {
         if (step == Step::Next && state.at <= from) hurry(state, from, stop);
         if (step == Step::Ended) {
           ended = true;
+          drop(state);
           break;
         }
         if (step == Step::Cut) {
@@ -87,7 +96,7 @@ class Evaluation {
           if (!arithmetic.cut || !cut(state.box, *arithmetic.cut, limits_.boxes, parts) || parts.size() < 2)
             return fail();
           for (std::size_t i = 1; i < parts.size(); ++i) {
-            work.push_back(state);
+            work.push_back(copy_of(state));
             work.back().box = parts[i];
           }
           state.box = parts[0];
@@ -96,6 +105,23 @@ class Evaluation {
       }
     }
     return ended;
+  }
+
+  /// Counts what it costs.
+  State copy_of(const State& state) {
+    steps_ -= std::min<std::uint64_t>(steps_, state.registers.size() / kCopiedInAStep);
+    if (spare_.empty()) return state;
+    State copy;
+    copy.registers.swap(spare_.back());
+    spare_.pop_back();
+    copy = state;  // into the memory that is there
+    return copy;
+  }
+
+  /// Keeps the memory of a state that is not needed any more. A step may need as much again: without that, half of the
+  /// time went into pages of memory that came and went.
+  void drop(State& state) {
+    if (spare_.size() < kMostSpare) spare_.push_back(std::move(state.registers));
   }
 
   enum class Step : std::uint8_t { Next, Cut, Ended };
@@ -190,7 +216,7 @@ class Evaluation {
     bool ended = false;
     if (loops) looping_.push_back(branch);
     for (const int way : {target, branch + 1}) {
-      State taken = state;
+      State taken = copy_of(state);
       taken.perhaps = true;
       taken.at = way;
       ended |= explore(std::move(taken), meeting, depth + 1, arrived);
@@ -204,6 +230,7 @@ class Evaluation {
           std::ranges::all_of(arrived, [&](const State& each) { return each.registers[i] == arrived[0].registers[i]; });
       state.registers[i] = same ? arrived[0].registers[i] : Value{};
     }
+    for (State& each : arrived) drop(each);
     state.perhaps |= ended;
     state.at = meeting;
     return Step::Next;
@@ -221,21 +248,26 @@ class Evaluation {
   const Kernel& kernel_;
   const Launch& launch_;
   const Limits& limits_;
-  const Flow flow_;
+  const Flow& flow_;
   const Registers registers_;
   Accesses accesses_;
   Turns turns_;
   std::uint64_t steps_;
   bool failed_ = false;
   bool triggers_ = false;
-  std::vector<int> looping_;  ///< branches of the loops that are being explored, the innermost last
+  std::vector<std::vector<Value>> spare_;  ///< memory of states that are gone
+  std::vector<int> looping_;               ///< branches of the loops that are being explored, the innermost last
 };
 
 }  // namespace
 
+Result evaluate(const Slice& slice, const Launch& launch, const Limits& limits) {
+  return Evaluation(slice, launch, limits).run();
+}
+
 Result evaluate(const Kernel& kernel, const Facts& facts, const Launch& launch, const Limits& limits) {
-  if (!kernel.understood || !facts.known) return {};
-  return Evaluation(kernel, facts, launch, limits).run();
+  const std::optional<Slice> slice = slice_of(kernel, facts);
+  return slice ? evaluate(*slice, launch, limits) : Result{};
 }
 
 }  // namespace streamsan::ptx

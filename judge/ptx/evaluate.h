@@ -6,7 +6,7 @@
 // every thread, with any contents of memory, and note every access. Bytes that are touched whatever memory contains are
 // exact.
 //
-// THE FAST ONE runs the code once for a whole box of threads (affine.h), with registers that hold affine forms of the
+// THE FAST ONE runs what decides about addresses (slice.h) once for a whole box of threads (affine.h), with registers that hold affine forms of the
 // thread's coordinates, or nothing known. Grid, block and arguments are numbers, so loops run as often as they run and
 // index arithmetic wraps as it wraps. Where threads of the box would do different things (a guard, a wrap, a quotient)
 // the box is cut, and each part goes on alone. A branch on what was read from memory goes both ways: what is touched
@@ -36,7 +36,8 @@
 //
 // Two assumptions: the kernel is not stopped by a trap half-way, and its code on the GPU is made from this PTX.
 //
-// Cost: bounded by Limits; a launch that needs more is not proved at all.
+// Cost: bounded by Limits; a launch that needs more is not proved at all. A step is an instruction for one box, or so many
+// registers that are copied where a box is cut or threads part.
 #pragma once
 
 #include <array>
@@ -58,7 +59,7 @@ struct Launch {
 };
 
 struct Limits {
-  std::uint64_t steps = 300'000;     ///< instructions, each for one box
+  std::uint64_t steps = 300'000;
   std::size_t boxes = 2'048;         ///< at one time
   std::size_t pieces = 64;           ///< of one mode in the result
   std::uint64_t loop_steps = 4'000;  ///< left out of a loop only if there are more, or if that loses nothing
@@ -84,6 +85,9 @@ struct Result {
   std::vector<bool> settled;
 };
 
+struct Slice;
+Result evaluate(const Slice& slice, const Launch& launch, const Limits& limits = {});
+/// Of a kernel that is evaluated once: makes its slice first.
 Result evaluate(const Kernel& kernel, const Facts& facts, const Launch& launch, const Limits& limits = {});
 
 }  // namespace streamsan::ptx

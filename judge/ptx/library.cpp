@@ -157,6 +157,7 @@ const KnownKernel* Library::find(const std::string& name) {
   if (entry && hash_of(entry->text) == place->hash) {
     known->kernel = parse(*entry);
     known->facts = facts_of(known->kernel);
+    known->slice = slice_of(known->kernel, known->facts);
   }
   return known.get();
 }

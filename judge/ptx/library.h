@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -27,6 +28,7 @@
 #include "judge/ptx/fatbin.h"
 #include "judge/ptx/host_names.h"
 #include "judge/ptx/kernel.h"
+#include "judge/ptx/slice.h"
 
 namespace streamsan::ptx {
 
@@ -34,6 +36,7 @@ namespace streamsan::ptx {
 struct KnownKernel {
   Kernel kernel;
   Facts facts;
+  std::optional<Slice> slice;  ///< nothing: it was not understood
 };
 
 class Library {

@@ -20,11 +20,12 @@ using trace::TraceBuilder;
 
 constexpr std::uint64_t kA = 0x1000, kB = 0x2000, kHost = 0x5000;
 constexpr std::uint64_t kBuffer = 0x7000'0000'0000, kOther = 0x7100'0000'0000, kBytes = 8192;
-constexpr std::uint64_t kFill = 1, kScale = 2, kCount = 3, kSlow = 4;
+constexpr std::uint64_t kFill = 1, kScale = 2, kCount = 3, kSlow = 4, kSlowStore = 5;
 
 // fill(p, from, n): p[from + i] = 0 for i < n.
 // scale(to, from): to[i] = from[i], neither of them const.
 // slow(p, from, turns): p[from] = p[0], which it reads so many times.
+// slow_store(p, from, turns, value): p[from] = value, after reading p[0] so many times.
 // count(counters, table): an atomic update of one counter that the table chooses.
 constexpr const char* kCode = R"(
 .version 8.0
@@ -53,6 +54,19 @@ L: ld.global.u32 %r4, [%rd1];
   mul.wide.s32 %rd2, %r1, 4;
   add.s64 %rd3, %rd1, %rd2;
   st.global.u32 [%rd3], %r4;
+  ret;
+}
+.visible .entry _Z10slow_storePfiil(.param .u64 p, .param .u32 from, .param .u32 turns, .param .u64 value) {
+  .reg .pred %p<2>; .reg .b32 %r<6>; .reg .b64 %rd<5>;
+  ld.param.u64 %rd1, [p]; ld.param.u32 %r1, [from]; ld.param.u32 %r2, [turns]; ld.param.u64 %rd4, [value];
+  mov.u32 %r3, 0;
+L: ld.global.u32 %r4, [%rd1];
+  add.s32 %r3, %r3, 1;
+  setp.lt.s32 %p1, %r3, %r2;
+  @%p1 bra L;
+  mul.wide.s32 %rd2, %r1, 4;
+  add.s64 %rd3, %rd1, %rd2;
+  st.global.u64 [%rd3], %rd4;
   ret;
 }
 .visible .entry _Z5scalePfS_(.param .u64 to, .param .u64 from) {
@@ -86,6 +100,7 @@ TraceBuilder program() {
   trace.function(kScale, "_Z5scalePfS_");
   trace.function(kCount, "_Z5countPiS_");
   trace.function(kSlow, "_Z4slowPfii");
+  trace.function(kSlowStore, "_Z10slow_storePfiil");
   trace.stream_create(kA, NonBlocking::Yes);
   trace.stream_create(kB, NonBlocking::Yes);
   trace.at({0x401000}).alloc(kBuffer, kBytes);
@@ -133,6 +148,20 @@ TEST(Code, AnExpensiveKernelIsEvaluatedAtFirst) {
   slow(trace, 1);
   trace.at({0x401300}).fill_async(kB, kOther + 4, 4);
   EXPECT_EQ(found(trace), kError);
+}
+
+// A value that is stored decides about no address: one evaluation is enough for a thousand launches.
+TEST(Code, LaunchesThatDifferInWhatTheyStoreAreEvaluatedOnce) {
+  for (const bool in_address : {false, true}) {
+    TraceBuilder trace = program();
+    constexpr std::uint64_t kTurns = 50'000;
+    for (std::uint32_t i = 1; i <= 1000; ++i) {
+      arguments(trace, i, kSlowStore, {kOther, (in_address ? i : 1) | kTurns << 32, std::uint64_t{i}}, 1);
+      trace.at({0x401200}).launch(kA, kSlowStore, {pointer_word(0, kOther)}, 1, i);
+    }
+    trace.at({0x401300}).fill_async(kB, kOther + std::uint64_t{4} * (in_address ? 1000 : 1), 4);
+    EXPECT_EQ(found(trace), in_address ? kPossible : kError);
+  }
 }
 
 TEST(Code, TwoHalvesAreSilentAndAnOverlapIsAnError) {

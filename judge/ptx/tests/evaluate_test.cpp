@@ -10,10 +10,12 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 
 #include "judge/ptx/parser.h"
+#include "judge/ptx/slice.h"
 #include "judge/ptx/tests/interpreter.h"
 
 namespace streamsan::ptx {
@@ -139,6 +141,24 @@ Kernel kernel_named(const std::string& text, const std::string& name) {
   return none;
 }
 
+/// What its slice does not read of the arguments changes nothing.
+void change_what_is_not_read(const Slice& slice, const Launch& launch, const Limits& limits, const Result& result) {
+  std::vector<std::byte> bytes(launch.arguments.begin(), launch.arguments.end());
+  for (std::size_t at = 0; at < bytes.size(); ++at)
+    if (at >= slice.reads.size() || !slice.reads[at]) bytes[at] ^= std::byte{0x5a};
+  const Launch other{launch.grid, launch.block, bytes};
+  EXPECT_EQ(slice.key_of(launch), slice.key_of(other));
+  const Result same = evaluate(slice, other, limits);
+  EXPECT_EQ(same.steps, result.steps);
+  EXPECT_EQ(same.settled, result.settled);
+  ASSERT_EQ(same.touched.size(), result.touched.size());
+  for (std::size_t i = 0; i < same.touched.size(); ++i) {
+    EXPECT_EQ(same.touched[i].bytes.address, result.touched[i].bytes.address);
+    EXPECT_EQ(same.touched[i].bytes.rows, result.touched[i].bytes.rows);
+    EXPECT_EQ(same.touched[i].exact, result.touched[i].exact);
+  }
+}
+
 void compare(const Case& each, const Kernel& kernel, std::mt19937& random) {
   const Facts facts = facts_of(kernel);
   ASSERT_TRUE(facts.known);
@@ -148,10 +168,13 @@ void compare(const Case& each, const Kernel& kernel, std::mt19937& random) {
     launch.grid[i] = std::uniform_int_distribution(1u, each.most[i])(random);
     launch.block[i] = std::uniform_int_distribution(1u, each.most[i + 3])(random);
   }
-  // Every second time, loops are left as soon as they can.
-  const Limits eager{.loop_steps = 0, .turns_apart = 0};
-  const Result result = evaluate(kernel, facts, launch, random() % 2 == 0 ? Limits{} : eager);
+  // Every second time, loops are left as soon as they can be.
+  const Limits limits = random() % 2 == 0 ? Limits{} : Limits{.loop_steps = 0, .turns_apart = 0};
+  const std::optional<Slice> slice = slice_of(kernel, facts);
+  ASSERT_TRUE(slice.has_value());
+  const Result result = evaluate(*slice, launch, limits);
   ASSERT_TRUE(result.evaluated);
+  change_what_is_not_read(*slice, launch, limits, result);
   if (each.complete) {
     EXPECT_TRUE(result.complete);
   }

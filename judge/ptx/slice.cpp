@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "judge/ptx/slice.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace streamsan::ptx {
+namespace {
+
+using Kind = Operand::Kind;
+
+bool is_followed_arithmetic(Op op) { return op > Op::None && op < Op::Load; }
+
+/// Does it count by itself, whatever becomes of its results?
+bool counts(const Instruction& instruction) {
+  switch (instruction.op) {
+    case Op::Load:
+    case Op::Store:
+    case Op::Atomic:
+    case Op::Reduce:
+      // One that has no address makes the kernel one that is not understood (accesses.h).
+      return instruction.space == Space::Global || instruction.space == Space::Generic ||
+             instruction.operands.size() < 2;
+    case Op::None:
+    case Op::Pure:
+      return instruction.sync == Sync::GridWait || instruction.sync == Sync::GridTrigger;
+    default:
+      return !is_followed_arithmetic(instruction.op);
+  }
+}
+
+class Slicer {
+ public:
+  explicit Slicer(const Kernel& kernel)
+      : kernel_(kernel), kept_(kernel.instructions.size()), matters_(static_cast<std::size_t>(kernel.registers)) {
+    for (std::size_t i = 0; i < kept_.size(); ++i)
+      if (counts(kernel_.instructions[i])) keep(i);
+    while (grown_) {
+      grown_ = false;
+      for (std::size_t i = kept_.size(); i-- > 0;)
+        if (!kept_[i] && writes_what_matters(kernel_.instructions[i])) keep(i);
+    }
+  }
+
+  Slice slice(const Facts& facts) {
+    number();
+    Kernel out{.name = kernel_.name,
+               .parameters = kernel_.parameters,
+               .instructions = {},
+               .own_variables = kernel_.own_variables,
+               .registers = unused_ + 1,
+               .understood = kernel_.understood};
+    Facts of_out = facts;
+    of_out.grid.early.clear();
+    for (std::size_t i = 0; i < kept_.size(); ++i) {
+      if (!kept_[i]) continue;
+      out.instructions.push_back(renamed(kernel_.instructions[i]));
+      of_out.grid.early.push_back(facts.grid.early[i]);
+    }
+    of_out.origins.assign(static_cast<std::size_t>(out.registers), Origin(facts.words.size()));
+    for (std::size_t reg = 0; reg < matters_.size(); ++reg)
+      if (matters_[reg]) of_out.origins[static_cast<std::size_t>(names_[reg])] = facts.origins[reg];
+    std::vector<bool> reads = parameter_bytes(out);
+    Flow flow(out);
+    return {std::move(out), std::move(of_out), std::move(flow), std::move(reads)};
+  }
+
+ private:
+  void keep(std::size_t index) {
+    const Instruction& instruction = kernel_.instructions[index];
+    kept_[index] = true;
+    if (instruction.guard >= 0) note(instruction.guard);
+    const std::vector<Operand>& operands = instruction.operands;
+    const bool is_copy = instruction.op == Op::AsyncCopy || instruction.op == Op::BulkCopy;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const bool source = is_followed_arithmetic(instruction.op) && i > 0;
+      const bool address = operands[i].kind == Kind::Memory && counts(instruction);
+      if (source || address || is_copy || instruction.op == Op::Other)
+        for_each_register(operands[i], [&](int reg) { note(reg); });
+    }
+  }
+
+  void note(int reg) {
+    grown_ |= !matters_[static_cast<std::size_t>(reg)];
+    matters_[static_cast<std::size_t>(reg)] = true;
+  }
+
+  [[nodiscard]] bool writes_what_matters(const Instruction& instruction) const {
+    bool found = false;
+    for_each_result(instruction, [&](int reg) { found |= matters_[static_cast<std::size_t>(reg)]; });
+    return found;
+  }
+
+  void number() {
+    for (const bool matters : matters_) names_.push_back(matters ? unused_++ : -1);
+    places_.push_back(0);
+    for (const bool kept : kept_) places_.push_back(places_.back() + (kept ? 1 : 0));
+  }
+
+  [[nodiscard]] int name(int reg) const {
+    const int known = reg < 0 ? reg : names_[static_cast<std::size_t>(reg)];
+    return reg >= 0 && known < 0 ? unused_ : known;
+  }
+
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as the operand is nested
+  void rename(Operand& operand) const {
+    operand.reg = name(operand.reg);
+    for (Operand& element : operand.elements) rename(element);
+  }
+
+  [[nodiscard]] Instruction renamed(Instruction instruction) const {
+    instruction.guard = name(instruction.guard);
+    if (instruction.target >= 0) instruction.target = places_[static_cast<std::size_t>(instruction.target)];
+    for (Operand& operand : instruction.operands) rename(operand);
+    return instruction;
+  }
+
+  static std::vector<bool> parameter_bytes(const Kernel& slice) {
+    std::vector<bool> reads;
+    for (const Instruction& instruction : slice.instructions) {
+      if (instruction.op != Op::Load || instruction.space != Space::Param || instruction.operands.size() < 2) continue;
+      const Operand& memory = instruction.operands[1];
+      const Parameter* parameter = slice.parameter(memory.symbol);
+      if (!parameter || memory.immediate < 0) continue;
+      const std::size_t values = std::max<std::size_t>(1, instruction.operands[0].elements.size());
+      const std::uint64_t bytes = std::uint64_t{instruction.type.bits} / 8 * values;
+      const std::uint64_t begin = parameter->offset + static_cast<std::uint64_t>(memory.immediate);
+      const std::uint64_t end = std::min(begin + bytes, std::uint64_t{parameter->offset} + parameter->bytes);
+      if (end > reads.size()) reads.resize(end);
+      for (std::uint64_t at = begin; at < end; ++at) reads[at] = true;
+    }
+    return reads;
+  }
+
+  const Kernel& kernel_;
+  std::vector<bool> kept_;
+  std::vector<bool> matters_;  ///< by register
+  bool grown_ = true;
+  std::vector<int> names_;   ///< of registers that matter
+  std::vector<int> places_;  ///< by instruction and for the end: how many are kept before it
+  int unused_ = 0;           ///< the register that stands for all others
+};
+
+}  // namespace
+
+std::string Slice::key_of(const Launch& launch) const {
+  std::string key;
+  const auto append = [&key](const auto& extents) {
+    key.append(reinterpret_cast<const char*>(extents.data()), sizeof extents);
+  };
+  append(launch.grid);
+  append(launch.block);
+  const std::size_t bytes = std::min(reads.size(), launch.arguments.size());
+  for (std::size_t at = 0; at < bytes; ++at)
+    if (reads[at]) key.push_back(static_cast<char>(launch.arguments[at]));
+  return key;
+}
+
+std::optional<Slice> slice_of(const Kernel& kernel, const Facts& facts) {
+  if (!kernel.understood || !facts.known) return std::nullopt;
+  return Slicer(kernel).slice(facts);
+}
+
+}  // namespace streamsan::ptx

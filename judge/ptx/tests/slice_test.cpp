@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is left of a kernel, from PTX written by hand. That the bytes are those of the whole kernel is what
+// evaluate_test.cpp and turns_test.cpp compare with the interpreter, which runs the whole.
+#include "judge/ptx/slice.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <span>
+#include <string>
+
+#include "judge/ptx/parser.h"
+
+namespace streamsan::ptx {
+namespace {
+
+/// A kernel of a = %rd1, rate = %f1, n = %r8, seed = %rd8, with %r1 = the thread's number.
+Slice slice(const std::string& body) {
+  const std::string text =
+      ".visible .entry k(.param .u64 a, .param .f32 rate, .param .u32 n, .param .u64 seed) {\n"
+      ".reg .pred %p<9>; .reg .b32 %r<20>; .reg .b64 %rd<9>; .reg .f32 %f<9>;\n"
+      "ld.param.u64 %rd1, [a]; ld.param.f32 %f1, [rate]; ld.param.u32 %r8, [n]; ld.param.u64 %rd8, [seed];\n"
+      "mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;\n" +
+      body + "\nret;\n}\n";
+  const std::vector<Entry> entries = find_entries(text);
+  EXPECT_EQ(entries.size(), 1u) << text;
+  const Kernel kernel = parse(entries.at(0));
+  auto made = slice_of(kernel, facts_of(kernel));
+  EXPECT_TRUE(made.has_value()) << text;
+  return made.value_or(Slice{kernel, facts_of(kernel), Flow(kernel), {}});
+}
+
+std::string key(const Slice& of, std::uint64_t a, std::uint32_t rate, std::uint32_t n, std::uint64_t seed,
+                std::uint32_t threads = 32) {
+  const std::array<std::uint64_t, 3> words = {a, rate | std::uint64_t{n} << 32, seed};
+  return of.key_of({{1, 1, 1}, {threads, 1, 1}, std::as_bytes(std::span(words))});
+}
+
+const std::string kNoise =
+    "cvt.u32.u64 %r9, %rd8; mul.lo.s32 %r10, %r9, 1664525; add.s32 %r11, %r10, 1013904223; xor.b32 %r12, %r11, %r10;\n"
+    "cvt.rn.f32.u32 %f2, %r12; fma.rn.f32 %f3, %f2, %f1, %f2;\n";
+
+TEST(Slice, WhatIsStoredIsLeftOut) {
+  const Slice of = slice(kNoise + "st.global.f32 [%rd3], %f3;");
+  EXPECT_EQ(of.kernel.instructions.size(), 6u) << "ld.param, mov, mul, add, st, ret";
+  EXPECT_EQ(of.kernel.registers, 5) << "four, and the one that stands for the others";
+}
+
+TEST(Slice, WhatAnAddressOrABranchIsMadeOfIsKept) {
+  const Slice plain = slice(kNoise + "st.global.f32 [%rd3], %f3;");
+  for (const char* use : {"cvt.u64.u32 %rd5, %r12; add.s64 %rd3, %rd1, %rd5; st.global.f32 [%rd3], %f3;",
+                          "setp.eq.s32 %p1, %r12, 7; @%p1 bra OUT; st.global.f32 [%rd3], %f3; OUT:",
+                          "setp.eq.s32 %p1, %r12, 7; @%p1 st.global.f32 [%rd3], %f3;",
+                          "setp.eq.s32 %p1, %r12, 7; @%p1 add.s64 %rd3, %rd3, 4; st.global.f32 [%rd3], %f3;",
+                          "strange.instruction %r12, %r12; st.global.f32 [%rd3], %f3;"}) {
+    const Slice of = slice(kNoise + use);
+    EXPECT_GT(of.kernel.instructions.size(), plain.kernel.instructions.size() + 4) << use;
+    EXPECT_NE(key(of, 1, 2, 3, 4), key(of, 1, 2, 3, 5)) << use;
+  }
+}
+
+TEST(Slice, AnAccessIsKeptWhateverBecomesOfIt) {
+  for (const char* use : {"ld.global.f32 %f4, [%rd3];", "ld.f32 %f4, [%rd3];", "red.global.add.f32 [%rd3], %f1;",
+                          "atom.global.add.u32 %r9, [%rd3], 1;"})
+    EXPECT_EQ(slice(use).kernel.instructions.size(), 6u) << use;
+  for (const char* use : {"ld.shared.f32 %f4, [%rd3];", "st.local.f32 [%rd3], %f1;", "bar.sync 0;", "membar.gl;"})
+    EXPECT_EQ(slice(use).kernel.instructions.size(), 1u) << use;
+}
+
+TEST(Slice, AJumpLeadsToWhatIsLeftBehindItsPlace) {
+  const Slice of =
+      slice("mov.u32 %r2, 0;\nL: " + kNoise +
+            "add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r8; @%p1 bra L; bra END; END: mov.f32 %f5, %f1;\n");
+  ASSERT_EQ(of.kernel.instructions.size(), 7u) << "ld.param, mov, add, setp, bra, bra, ret";
+  EXPECT_EQ(of.kernel.instructions[4].target, 2);
+  EXPECT_EQ(of.kernel.instructions[5].target, 6);
+}
+
+TEST(Slice, LaunchesThatDifferInOtherArgumentsHaveOneKey) {
+  const Slice of = slice(kNoise + "setp.ge.s32 %p1, %r1, %r8; @%p1 bra OUT; st.global.f32 [%rd3], %f3; OUT:");
+  const std::string base = key(of, 1, 2, 3, 4);
+  EXPECT_EQ(base, key(of, 1, 7, 3, 4)) << "rate";
+  EXPECT_EQ(base, key(of, 1, 2, 3, 7)) << "seed";
+  EXPECT_NE(base, key(of, 7, 2, 3, 4)) << "a";
+  EXPECT_NE(base, key(of, 1, 2, 7, 4)) << "n";
+  EXPECT_NE(base, key(of, 1, 2, 3, 4, 64)) << "threads";
+}
+
+TEST(Slice, OfWhatIsNotUnderstoodThereIsNone) {
+  Kernel kernel;
+  kernel.understood = false;
+  EXPECT_FALSE(slice_of(kernel, facts_of(kernel)).has_value());
+}
+
+}  // namespace
+}  // namespace streamsan::ptx
