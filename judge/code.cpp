@@ -49,16 +49,20 @@ AccessMode mode_of(ptx::Mode mode) {
   return AccessMode::Write;
 }
 
-ordering::KernelBytes bytes_of(const ptx::Touched& touched) {
-  const ptx::Piece& piece = touched.bytes;
-  return {.bytes = {.base = piece.address,
-                    .width = piece.width,
-                    .pitch = piece.pitch,
-                    .rows = piece.rows,
-                    .slices = piece.slices,
-                    .slice_pitch = piece.slice_pitch},
-          .mode = mode_of(touched.mode),
-          .early = touched.early};
+/// What is touched for sure, where this launch has it.
+void add_exact(const ptx::Slice& slice, const ptx::Touched& touched, std::span<const std::byte> arguments,
+               std::vector<ordering::KernelBytes>& out) {
+  const auto placed = touched.exact ? slice.placed(touched, arguments) : std::nullopt;
+  if (!placed) return;
+  const ptx::Piece& piece = *placed;
+  out.push_back({.bytes = {.base = piece.address,
+                           .width = piece.width,
+                           .pitch = piece.pitch,
+                           .rows = piece.rows,
+                           .slices = piece.slices,
+                           .slice_pitch = piece.slice_pitch},
+                 .mode = mode_of(touched.mode),
+                 .early = touched.early});
 }
 
 std::uint64_t parameter_bytes(const ptx::Kernel& kernel) {
@@ -141,13 +145,13 @@ const ptx::Result* Code::evaluate(std::uint32_t index, const ptx::KnownKernel& c
   Known& kernel = known_[index];
   const std::uint64_t allowed = std::min(kMostSteps, kFirstSteps + ++asked_ * kStepsPerLaunch);
   if (!arguments.result && code.slice) {
-    const ptx::Launch launch = {arguments.grid, arguments.block, arguments.bytes};
-    const std::pair key(&code, code.slice->key_of(launch));
-    const auto found = results_.find(key);
+    Common common = {&code, arguments.grid, arguments.block, code.slice->common(arguments.bytes)};
+    const auto found = results_.find(common);
     if (found != results_.end()) {
       arguments.result = &found->second;
     } else if (steps_ + kernel.steps < allowed && kernel.failures < kMostFailures) {
-      arguments.result = &results_.emplace(key, ptx::evaluate(*code.slice, launch)).first->second;
+      ptx::Result result = ptx::evaluate(*code.slice, {common.grid, common.block, common.arguments});
+      arguments.result = &results_.emplace(std::move(common), std::move(result)).first->second;
       kernel.steps = arguments.result->steps;
       steps_ += kernel.steps;
       if (!arguments.result->evaluated) ++kernel.failures;
@@ -224,7 +228,7 @@ void Code::add_early(std::uint32_t index, const Kernel& kernel, std::uint64_t ha
   const ptx::Result* result = evaluate(index, *code, found->second);
   if (!result) return;
   for (const ptx::Touched& touched : result->touched)
-    if (touched.exact && touched.early) bytes.push_back(bytes_of(touched));
+    if (touched.early) add_exact(*code->slice, touched, found->second.bytes, bytes);
 }
 
 Code::Conclusion Code::conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t hash,
@@ -281,9 +285,7 @@ Code::Conclusion Code::conclude(std::uint32_t index, const Kernel& kernel, std::
     return value < kLeastAddress;
   });
   if (!result) return {.complete = false, .confined = confined};
-  for (const ptx::Touched& touched : result->touched) {
-    if (touched.exact) bytes.push_back(bytes_of(touched));
-  }
+  for (const ptx::Touched& touched : result->touched) add_exact(*code->slice, touched, argument_bytes, bytes);
   return {.complete = result->complete, .confined = confined};
 }
 

@@ -118,6 +118,13 @@ void Accesses::doubt(const Operand& operand, bool everything) {
     if (origin.contains(word) || (through_memory && facts_.words[word].escapes)) settled_[word] = false;
 }
 
+/// That of what is made from these words: there is one at most, or it would be none (bases.h).
+int Accesses::base_in(const Origin& origin) const {
+  for (std::size_t word = 0; word < bases_.size(); ++word)
+    if (bases_[word] && origin.contains(word)) return static_cast<int>(word);
+  return -1;
+}
+
 bool Accesses::finish(Result& result, std::size_t most) {
   for (auto& [what, bytes] : sets_) {
     // An upper bound is a courtesy: without it the pointer is not settled, and that says it all.
@@ -125,7 +132,9 @@ bool Accesses::finish(Result& result, std::size_t most) {
       if (what.exact) return false;
       continue;
     }
-    for (const Piece& piece : bytes.pieces()) result.touched.push_back({piece, what.mode, what.exact, what.early});
+    const int base = base_in(what.origin);
+    for (const Piece& piece : bytes.pieces())
+      result.touched.push_back({piece, what.mode, what.exact, what.early, base});
   }
   result.evaluated = true;
   result.complete = complete_;

@@ -14,6 +14,7 @@
 #include "judge/ptx/evaluate.h"
 #include "judge/ptx/facts.h"
 #include "judge/ptx/registers.h"
+#include "judge/ptx/slice.h"
 
 namespace streamsan::ptx {
 
@@ -25,8 +26,12 @@ class Accesses {
     Failed  ///< nothing can be proved of the kernel
   };
 
-  Accesses(const Kernel& kernel, const Facts& facts, const Registers& registers)
-      : kernel_(kernel), facts_(facts), registers_(registers), settled_(facts.words.size(), true) {}
+  Accesses(const Slice& slice, const Registers& registers)
+      : kernel_(slice.kernel),
+        facts_(slice.facts),
+        bases_(slice.bases),
+        registers_(registers),
+        settled_(slice.facts.words.size(), true) {}
 
   /// `perhaps`: whether the threads execute the instruction is not known.
   Answer note(const Threads& threads, Arithmetic& arithmetic, const Instruction& instruction, bool perhaps);
@@ -52,9 +57,11 @@ class Accesses {
   Answer add(const Threads& threads, Arithmetic& arithmetic, const Instruction& instruction, const Access& access,
              bool perhaps);
   void doubt(const Operand& operand, bool everything);
+  [[nodiscard]] int base_in(const Origin& origin) const;
 
   const Kernel& kernel_;
   const Facts& facts_;
+  const std::vector<bool>& bases_;
   const Registers& registers_;
   std::map<What, ByteSet> sets_;
   std::vector<bool> settled_;

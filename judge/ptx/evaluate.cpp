@@ -33,7 +33,7 @@ class Evaluation {
         limits_(limits),
         flow_(slice.flow),
         registers_(kernel_, launch),
-        accesses_(kernel_, slice.facts, registers_),
+        accesses_(slice, registers_),
         turns_(kernel_, limits),
         steps_(limits.steps) {}
 

@@ -73,6 +73,7 @@ struct Touched {
   Mode mode = Mode::Read;
   bool exact = true;   ///< false: some of these bytes, perhaps none
   bool early = false;  ///< before the kernel waits for the grid in front (grid.h)
+  int base = -1;       ///< the word of the parameters that its address is counted from (bases.h); -1: none
 };
 
 struct Result {

@@ -2,12 +2,19 @@
 #include "judge/ptx/slice.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
+
+#include "judge/ptx/bases.h"
 
 namespace streamsan::ptx {
 namespace {
 
 using Kind = Operand::Kind;
+
+constexpr std::uint64_t kLeastAddress = std::uint64_t{1} << 32, kMostAddress = std::uint64_t{1} << 56;
+/// Where the common launch has the base: far from the others, and from the ends of what an address can be.
+constexpr std::uint64_t home_of(std::size_t word) { return (word + 1) << 40; }
 
 bool is_followed_arithmetic(Op op) { return op > Op::None && op < Op::Load; }
 
@@ -61,8 +68,9 @@ class Slicer {
     for (std::size_t reg = 0; reg < matters_.size(); ++reg)
       if (matters_[reg]) of_out.origins[static_cast<std::size_t>(names_[reg])] = facts.origins[reg];
     std::vector<bool> reads = parameter_bytes(out);
+    std::vector<bool> bases = bases_of(out, facts.words.size(), unused_);
     Flow flow(out);
-    return {std::move(out), std::move(of_out), std::move(flow), std::move(reads)};
+    return {std::move(out), std::move(of_out), std::move(flow), std::move(reads), std::move(bases)};
   }
 
  private:
@@ -143,17 +151,33 @@ class Slicer {
 
 }  // namespace
 
-std::string Slice::key_of(const Launch& launch) const {
-  std::string key;
-  const auto append = [&key](const auto& extents) {
-    key.append(reinterpret_cast<const char*>(extents.data()), sizeof extents);
-  };
-  append(launch.grid);
-  append(launch.block);
-  const std::size_t bytes = std::min(reads.size(), launch.arguments.size());
-  for (std::size_t at = 0; at < bytes; ++at)
-    if (reads[at]) key.push_back(static_cast<char>(launch.arguments[at]));
-  return key;
+std::optional<std::uint64_t> Slice::base(std::size_t word, std::span<const std::byte> arguments) const {
+  const std::size_t at = word * kWordBytes;
+  if (word >= bases.size() || !bases[word] || at + kWordBytes > arguments.size()) return std::nullopt;
+  std::uint64_t value = 0;
+  std::memcpy(&value, arguments.data() + at, sizeof value);
+  return value >= kLeastAddress && value < kMostAddress ? std::optional(value) : std::nullopt;
+}
+
+std::vector<std::byte> Slice::common(std::span<const std::byte> arguments) const {
+  std::vector<std::byte> out(arguments.size());
+  for (std::size_t at = 0; at < arguments.size() && at < reads.size(); ++at)
+    if (reads[at]) out[at] = arguments[at];
+  for (std::size_t word = 0; word < bases.size(); ++word) {
+    if (!base(word, arguments)) continue;
+    const std::uint64_t home = home_of(word);
+    std::memcpy(out.data() + word * kWordBytes, &home, sizeof home);
+  }
+  return out;
+}
+
+std::optional<Piece> Slice::placed(const Touched& touched, std::span<const std::byte> arguments) const {
+  Piece piece = touched.bytes;
+  const auto word = static_cast<std::size_t>(touched.base);
+  const auto to = touched.base >= 0 ? base(word, arguments) : std::nullopt;
+  if (!to) return piece;
+  piece.address += *to - home_of(word);
+  return piece.address < kMostAddress ? std::optional(piece) : std::nullopt;
 }
 
 std::optional<Slice> slice_of(const Kernel& kernel, const Facts& facts) {

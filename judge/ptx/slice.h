@@ -7,7 +7,8 @@
 //   * COST. What is computed for each step and copied at each branch grows with the registers. Random number generators
 //     and unrolled arithmetic have thousands that no address depends on.
 //   * EQUAL LAUNCHES. Two launches that differ only in parameters that the slice does not read (a learning rate, a
-//     seed, the number of a step) touch the same bytes, and need one evaluation: key_of().
+//     seed, the number of a step) touch the same bytes, and two that differ in bases (bases.h) touch the same bytes
+//     elsewhere. One evaluation is enough: of the common() launch, whose bases are where no launch has them.
 //
 // What is kept: control flow; every access to global memory and everything that may be one; what lets other grids begin;
 // and, until nothing changes any more, every instruction that may write a register that one of those is decided by. The
@@ -17,8 +18,10 @@
 // All other registers become one, which is written and never looked at.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
-#include <string>
+#include <span>
 #include <vector>
 
 #include "judge/ptx/evaluate.h"
@@ -34,9 +37,18 @@ struct Slice {
   Facts facts;  ///< of these registers and instructions
   Flow flow;
   std::vector<bool> reads;  ///< by byte of the parameters: whether the slice looks at it
+  std::vector<bool> bases;  ///< by word of the parameters
 
-  /// Launches with equal keys touch the same bytes, if their arguments are of one length.
-  [[nodiscard]] std::string key_of(const Launch& launch) const;
+  /// The arguments of the launch that stands for all that have the same there, and the same grid and block: those with
+  /// bases at addresses of their own, and nothing where the slice does not look.
+  [[nodiscard]] std::vector<std::byte> common(std::span<const std::byte> arguments) const;
+  /// What `touched`, of the common launch, is in the launch with these arguments. Nothing: it goes beyond what an address
+  /// can be.
+  [[nodiscard]] std::optional<Piece> placed(const Touched& touched, std::span<const std::byte> arguments) const;
+
+ private:
+  /// The word, if it is a base and an address.
+  [[nodiscard]] std::optional<std::uint64_t> base(std::size_t word, std::span<const std::byte> arguments) const;
 };
 
 /// Nothing: the kernel was not understood.

@@ -7,13 +7,18 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "judge/ptx/parser.h"
 
 namespace streamsan::ptx {
 namespace {
+
+constexpr std::uint64_t kA = 0x7f0000000000, kB = 0x7f1234567800;
 
 /// A kernel of a = %rd1, rate = %f1, n = %r8, seed = %rd8, with %r1 = the thread's number.
 Slice slice(const std::string& body) {
@@ -28,13 +33,13 @@ Slice slice(const std::string& body) {
   const Kernel kernel = parse(entries.at(0));
   auto made = slice_of(kernel, facts_of(kernel));
   EXPECT_TRUE(made.has_value()) << text;
-  return made.value_or(Slice{kernel, facts_of(kernel), Flow(kernel), {}});
+  return made.value_or(Slice{kernel, facts_of(kernel), Flow(kernel), {}, {}});
 }
 
-std::string key(const Slice& of, std::uint64_t a, std::uint32_t rate, std::uint32_t n, std::uint64_t seed,
-                std::uint32_t threads = 32) {
+std::vector<std::byte> common(const Slice& of, std::uint64_t a, std::uint32_t rate, std::uint32_t n,
+                              std::uint64_t seed) {
   const std::array<std::uint64_t, 3> words = {a, rate | std::uint64_t{n} << 32, seed};
-  return of.key_of({{1, 1, 1}, {threads, 1, 1}, std::as_bytes(std::span(words))});
+  return of.common(std::as_bytes(std::span(words)));
 }
 
 const std::string kNoise =
@@ -56,7 +61,7 @@ TEST(Slice, WhatAnAddressOrABranchIsMadeOfIsKept) {
                           "strange.instruction %r12, %r12; st.global.f32 [%rd3], %f3;"}) {
     const Slice of = slice(kNoise + use);
     EXPECT_GT(of.kernel.instructions.size(), plain.kernel.instructions.size() + 4) << use;
-    EXPECT_NE(key(of, 1, 2, 3, 4), key(of, 1, 2, 3, 5)) << use;
+    EXPECT_NE(common(of, kA, 2, 3, 4), common(of, kA, 2, 3, 5)) << use;
   }
 }
 
@@ -77,14 +82,56 @@ TEST(Slice, AJumpLeadsToWhatIsLeftBehindItsPlace) {
   EXPECT_EQ(of.kernel.instructions[5].target, 6);
 }
 
-TEST(Slice, LaunchesThatDifferInOtherArgumentsHaveOneKey) {
+TEST(Slice, LaunchesThatDifferInOtherArgumentsHaveOneInCommon) {
   const Slice of = slice(kNoise + "setp.ge.s32 %p1, %r1, %r8; @%p1 bra OUT; st.global.f32 [%rd3], %f3; OUT:");
-  const std::string base = key(of, 1, 2, 3, 4);
-  EXPECT_EQ(base, key(of, 1, 7, 3, 4)) << "rate";
-  EXPECT_EQ(base, key(of, 1, 2, 3, 7)) << "seed";
-  EXPECT_NE(base, key(of, 7, 2, 3, 4)) << "a";
-  EXPECT_NE(base, key(of, 1, 2, 7, 4)) << "n";
-  EXPECT_NE(base, key(of, 1, 2, 3, 4, 64)) << "threads";
+  const auto base = common(of, kA, 2, 3, 4);
+  EXPECT_EQ(base, common(of, kA, 7, 3, 4)) << "rate";
+  EXPECT_EQ(base, common(of, kA, 2, 3, 7)) << "seed";
+  EXPECT_NE(base, common(of, kA, 2, 7, 4)) << "n";
+  EXPECT_EQ(base, common(of, kB, 2, 3, 4)) << "a";
+  EXPECT_NE(base, common(of, 7, 2, 3, 4)) << "a, which is no address";
+}
+
+/// Where a launch with `a` there stores first.
+std::uint64_t place(const Slice& of, std::uint64_t a) {
+  const std::array<std::uint64_t, 3> words = {a, std::uint64_t{9} << 32, kB};
+  const auto arguments = std::as_bytes(std::span(words));
+  const Result result = evaluate(of, {{1, 1, 1}, {32, 1, 1}, of.common(arguments)});
+  EXPECT_TRUE(result.complete);
+  const auto placed = result.touched.empty() ? std::nullopt : of.placed(result.touched[0], arguments);
+  return placed ? placed->address : 0;
+}
+
+TEST(Slice, WhatIsCountedFromABaseIsWhereTheLaunchHasIt) {
+  for (const char* use : {"st.global.f32 [%rd3+8], %f1;", "cvta.to.global.u64 %rd4, %rd3; st.global.f32 [%rd4+8], %f1;",
+                          "add.s64 %rd4, %rd2, 8; add.s64 %rd5, %rd4, %rd1; st.global.f32 [%rd5], %f1;",
+                          "mad.wide.u32 %rd4, %r1, 4, %rd1; st.global.f32 [%rd4+8], %f1;",
+                          "sub.s64 %rd4, %rd3, -8; st.global.f32 [%rd4], %f1;",
+                          "mov.u64 %rd4, %rd3; mov.u32 %r2, 0;\nL: add.s64 %rd4, %rd4, 8; add.s32 %r2, %r2, 1;\n"
+                          "setp.lt.s32 %p1, %r2, 1; @%p1 bra L; st.global.f32 [%rd4], %f1;"}) {
+    const Slice of = slice(use);
+    EXPECT_TRUE(of.bases.at(0)) << use;
+    EXPECT_EQ(common(of, kA, 1, 9, kB), common(of, kB, 1, 9, kB)) << use;
+    EXPECT_EQ(place(of, kA), kA + 8) << use;
+    EXPECT_EQ(place(of, kB), kB + 8) << use;
+  }
+}
+
+TEST(Slice, WhatIsUsedInAnyOtherWayIsNoBase) {
+  for (const char* use :
+       {"and.b64 %rd4, %rd3, -16; st.global.f32 [%rd4], %f1;",
+        "setp.eq.s64 %p1, %rd1, 0; @%p1 exit; st.global.f32 [%rd3], %f1;",
+        "add.s64 %rd4, %rd1, %rd8; st.global.f32 [%rd4], %f1;", "sub.s64 %rd4, %rd2, %rd1; st.global.f32 [%rd4], %f1;",
+        "shl.b64 %rd4, %rd1, 1; st.global.f32 [%rd4], %f1;",
+        "cvt.u32.u64 %r9, %rd1; cvt.u64.u32 %rd4, %r9; st.global.f32 [%rd4], %f1;",
+        "mov.u64 %rd4, %rd1; setp.eq.s32 %p1, %r8, 3; @%p1 mov.u64 %rd4, %rd8; st.global.f32 [%rd4], %f1;",
+        "mov.u64 %rd4, 4096; setp.eq.s32 %p1, %r8, 3; @%p1 mov.u64 %rd4, %rd1; st.global.f32 [%rd4], %f1;",
+        "setp.eq.s32 %p1, %r8, 3; selp.b64 %rd4, %rd1, %rd8, %p1; st.global.f32 [%rd4], %f1;",
+        "ld.param.u32 %r9, [a]; setp.eq.s32 %p1, %r9, 3; @%p1 exit; st.global.f32 [%rd3], %f1;",
+        "strange.instruction %r9, %rd1; st.global.f32 [%rd3], %f1;"}) {
+    EXPECT_FALSE(slice(use).bases.at(0)) << use;
+    EXPECT_NE(common(slice(use), kA, 1, 9, kB), common(slice(use), kB, 1, 9, kB)) << use;
+  }
 }
 
 TEST(Slice, OfWhatIsNotUnderstoodThereIsNone) {
