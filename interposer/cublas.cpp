@@ -27,7 +27,7 @@
 namespace streamsan::recorder {
 namespace {
 
-using Mode = trace::Piece::Mode;
+using PieceMode = trace::Piece::Mode;
 
 constexpr int kNotInitialized = 1;  // CUBLAS_STATUS_NOT_INITIALIZED
 constexpr int kHostPointers = 0;    // CUBLAS_POINTER_MODE_HOST, CUBLASLT_POINTER_MODE_HOST
@@ -133,10 +133,10 @@ Promise promise_of(const Sizes& sizes, std::uint64_t alpha_bytes, const Side& a,
   const auto& [handle, ta, tb, m, n, k, alpha] = sizes;
   if (!recording() || m <= 0 || n <= 0) return promise;
   if (k > 0 && reads_matrices(handle, alpha, alpha_bytes, caller)) {
-    promise.add(stored(a, ta ? k : m, ta ? m : k, batch), Mode::Read);
-    promise.add(stored(b, tb ? n : k, tb ? k : n, batch), Mode::Read);
+    promise.add(stored(a, ta ? k : m, ta ? m : k, batch), PieceMode::Read);
+    promise.add(stored(b, tb ? n : k, tb ? k : n, batch), PieceMode::Read);
   }
-  promise.add(stored(c, m, n, batch), Mode::Write);
+  promise.add(stored(c, m, n, batch), PieceMode::Write);
   return promise;
 }
 
@@ -273,12 +273,12 @@ SS_EXPORTED cublasLtMatmul(void* handle, void* description, const void* alpha, c
   if (GetAttribute* get = recording() ? g_layout.get_for(SS_CALLER) : nullptr) {
     const std::uint64_t scalar_bytes = scalar_bytes_of(description, SS_CALLER);
     if (scalar_bytes == 0 || !is_zero(alpha, scalar_bytes)) {
-      promise.add(described(get, layout_a, a), Mode::Read);
-      promise.add(described(get, layout_b, b), Mode::Read);
+      promise.add(described(get, layout_a, a), PieceMode::Read);
+      promise.add(described(get, layout_b, b), PieceMode::Read);
     }
     if (c != d && beta && scalar_bytes != 0 && !is_zero(beta, scalar_bytes))
-      promise.add(described(get, layout_c, c), Mode::Read);
-    promise.add(described(get, layout_d, d), Mode::Write);
+      promise.add(described(get, layout_c, c), PieceMode::Read);
+    promise.add(described(get, layout_d, d), PieceMode::Write);
   }
   const Promising promising(promise);
   return call_original(original, SS_CALLER, handle, description, alpha, a, layout_a, b, layout_b, beta, c, layout_c, d,

@@ -18,19 +18,19 @@ struct Bodies {
 };
 
 /// Where the bodies of a node stand, plus one. Twice as large as what is kept: with little room look-ups give up.
-constinit HandleTable<std::uint32_t, 2 * kMost> g_places{};
+constinit HandleTable<std::uint32_t, 2 * kMost> g_body_places{};
 constinit Bodies g_bodies[kMost]{};
 constinit std::atomic<std::uint32_t> g_next{0};
 
 /// The node's place, which may have been that of the oldest node.
-Bodies* place_of(std::uint64_t node) {
-  auto* entry = g_places.insert(node);
+Bodies* body_place(std::uint64_t node) {
+  auto* entry = g_body_places.insert(node);
   if (!entry) return nullptr;
   std::uint32_t place = entry->value.load(std::memory_order_relaxed);
   if (place == 0) {
     place = g_next.fetch_add(1, std::memory_order_relaxed) % kMost + 1;
     const std::uint64_t oldest = g_bodies[place - 1].node.load(std::memory_order_relaxed);
-    if (oldest != 0 && oldest != node) g_places.erase(oldest);
+    if (oldest != 0 && oldest != node) g_body_places.erase(oldest);
     entry->value.store(place, std::memory_order_release);
   }
   return &g_bodies[place - 1];
@@ -39,7 +39,7 @@ Bodies* place_of(std::uint64_t node) {
 }  // namespace
 
 void keep_bodies(std::uint64_t node, const CUDA_CONDITIONAL_NODE_PARAMS& given) {
-  Bodies* bodies = given.phGraph_out ? place_of(node) : nullptr;
+  Bodies* bodies = given.phGraph_out ? body_place(node) : nullptr;
   if (!bodies) return;
   bodies->node.store(node, std::memory_order_relaxed);
   bodies->graphs.store(given.phGraph_out, std::memory_order_relaxed);
@@ -47,7 +47,7 @@ void keep_bodies(std::uint64_t node, const CUDA_CONDITIONAL_NODE_PARAMS& given) 
 }
 
 std::span<const CUgraph> bodies_of(std::uint64_t node) {
-  const auto* entry = g_places.find(node);
+  const auto* entry = g_body_places.find(node);
   const std::uint32_t place = entry ? entry->value.load(std::memory_order_acquire) : 0;
   if (place == 0) return {};
   const Bodies& bodies = g_bodies[place - 1];
@@ -57,7 +57,7 @@ std::span<const CUgraph> bodies_of(std::uint64_t node) {
 }
 
 void in_child::graph_bodies() {
-  g_places.clear();
+  g_body_places.clear();
   for (Bodies& bodies : g_bodies) bodies.node.store(0, std::memory_order_relaxed);
   g_next.store(0, std::memory_order_relaxed);
 }

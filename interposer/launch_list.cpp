@@ -10,14 +10,14 @@
 namespace streamsan::recorder {
 namespace {
 
-using List = std::span<const CUDA_LAUNCH_PARAMS>;
+using LaunchList = std::span<const CUDA_LAUNCH_PARAMS>;
 
 StreamArgument stream_of(const CUDA_LAUNCH_PARAMS& one) {
   return resolve_stream(reinterpret_cast<std::uint64_t>(one.hStream), api::DefaultStream::Legacy);
 }
 
 /// All work of the streams so far comes before all that follows in any of them.
-void write_barrier(List list, std::uint16_t api, std::uint32_t stack) {
+void write_barrier(LaunchList list, std::uint16_t api, std::uint32_t stack) {
   std::uint64_t object = 0;
   for (const trace::Kind kind : {trace::Kind::Signal, trace::Kind::Await}) {
     for (const CUDA_LAUNCH_PARAMS& one : list) {
@@ -34,7 +34,7 @@ void write_barrier(List list, std::uint16_t api, std::uint32_t stack) {
 
 void record_launch_list(const CUDA_LAUNCH_PARAMS* first, std::uint64_t count, std::uint64_t flags, std::uint16_t api,
                         const void* frame) {
-  const List list(first, count);
+  const LaunchList list(first, count);
   const std::uint32_t stack = capture_stack(frame);
   if (!(flags & CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_PRE_LAUNCH_SYNC)) write_barrier(list, api, stack);
   for (const CUDA_LAUNCH_PARAMS& one : list) {

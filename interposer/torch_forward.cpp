@@ -76,8 +76,8 @@ constinit LibraryOriginal<EvaluateFunction> g_evaluate_function{
     "INS0_10ReadyQueueEE"};
 
 /// Ids of stacks stand in the lower bits of an entry, and in the upper ones what they belong to. 0: free.
-constexpr unsigned kIdBits = 21;  // of 2^20 stacks, counted from 1
-constexpr std::uint64_t kIdMask = (std::uint64_t{1} << kIdBits) - 1;
+constexpr unsigned kStackIdBits = 21;  // of 2^20 stacks, counted from 1
+constexpr std::uint64_t kIdMask = (std::uint64_t{1} << kStackIdBits) - 1;
 
 /// 0: the entry is another one's.
 std::uint32_t id_in(std::uint64_t entry, std::uint64_t key) {
@@ -140,7 +140,7 @@ class Node {
   [[nodiscard]] std::uint64_t (&set() const)[kWays] { return g_nodes[address_ % kSets].entry; }
   [[nodiscard]] std::uint64_t key() const {
     const std::uint64_t words = mix_bits(mix_bits(third_) * 31 + fourth_);
-    return (address_ & kAddressMask) | (words << kIdBits & ~kAddressMask);
+    return (address_ & kAddressMask) | (words << kStackIdBits & ~kAddressMask);
   }
 
   std::uint64_t address_;  ///< a hash of it

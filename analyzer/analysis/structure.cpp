@@ -28,11 +28,11 @@
 namespace streamsan::analyzer {
 namespace {
 
-using Blocks = std::set<std::size_t>;
+using BlockSet = std::set<std::size_t>;
 
 struct Loop {
   std::size_t head = 0;
-  Blocks body;  ///< with the head
+  BlockSet body;  ///< with the head
 };
 
 std::vector<std::vector<std::size_t>> predecessors(const ir::Function& function) {
@@ -99,7 +99,7 @@ bool enqueues(const ir::Function& function, const Loop& loop) {
 /// Within the loop, work is enqueued after this op, and nothing comes between that could have needed the wait.
 bool stalls_next_enqueue(const ir::Function& function, const Loop& loop, std::size_t block, std::size_t op) {
   bool found = false;
-  Blocks seen;
+  BlockSet seen;
   std::vector<std::pair<std::size_t, std::size_t>> work{{block, op + 1}};
   while (!work.empty()) {
     const auto [at, from] = work.back();

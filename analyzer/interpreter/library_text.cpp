@@ -10,7 +10,7 @@
 namespace streamsan::analyzer::interpreter {
 namespace {
 
-constexpr Word kLength = 8, kLocal = 16, kSize = 32, kShort = 15;
+constexpr Word kLength = 8, kLocal = 16, kSize = 32, kLocalRoom = 15;
 
 bool take(Machine& machine, Word object, std::string& text) {
   if (!machine.reads(object, kSize)) return false;
@@ -28,7 +28,7 @@ constexpr Word kLongest = Word{16} << 20U;  ///< a longer text is a mistake
 /// In place if there is room, as the library does: pointers into the text stay valid then.
 bool assign(Machine& machine, Word object, const std::string& text) {
   Word at = load_word(object);
-  const Word room = at == object + kLocal ? kShort : load_word(object + kLocal);
+  const Word room = at == object + kLocal ? kLocalRoom : load_word(object + kLocal);
   if (text.size() > room) {
     const Word more = std::max<Word>(text.size(), 2 * room);
     Byte* const fresh = machine.memory().heap(more + 1);

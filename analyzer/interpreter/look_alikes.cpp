@@ -50,9 +50,9 @@ class Written : public clang::RecursiveASTVisitor<Written> {
 }  // namespace
 
 /// What a function is made of, in the order in which it stands there: kinds of statements, types, names, values.
-class Shape : public clang::RecursiveASTVisitor<Shape> {
+class FunctionShape : public clang::RecursiveASTVisitor<FunctionShape> {
  public:
-  explicit Shape(LookAlikes& all) : all_(all) {}
+  explicit FunctionShape(LookAlikes& all) : all_(all) {}
   LookAlikes::Words words;
 
   void add_parameters(const clang::FunctionDecl& function) {
@@ -148,7 +148,7 @@ bool LookAlikes::is_one_more(const clang::FunctionDecl& function) {
 LookAlikes::Number LookAlikes::shape_of(const clang::FunctionDecl& definition) {
   const auto [known, fresh] = known_.try_emplace(&definition, 0);  // 0: it calls itself
   if (!fresh) return known->second;
-  Shape shape(*this);
+  FunctionShape shape(*this);
   shape.add_parameters(definition);
   if (definition.hasAttr<clang::CUDAGlobalAttr>()) {
     shape.add_uses(definition);

@@ -33,7 +33,7 @@ class LookAlikes {
   bool is_one_more(const clang::FunctionDecl& function);
 
  private:
-  friend class Shape;
+  friend class FunctionShape;
   /// Those that are alike have one.
   using Number = std::uintptr_t;
   using Words = std::vector<Number>;

@@ -300,7 +300,7 @@ constexpr const char* kStreamSynchronize = R"(
 inline void c10::cuda::CUDAStream::synchronize() const { cudaStreamSynchronize(stream()); }
 )";
 
-constexpr const char* kDevices = R"(
+constexpr const char* kDeviceCalls = R"(
 inline c10::DeviceIndex c10::cuda::device_count() noexcept { return 2; }
 inline c10::DeviceIndex c10::cuda::current_device() {
   return static_cast<c10::DeviceIndex>(streamsan_torch_device());
@@ -393,7 +393,7 @@ std::span<const char* const> torch_text() {
       kTensors,          kImplementation, kValues,          kGradients,        kAutograd,    kBackward,
       kDetached,         kDefaultType,    kSymbols,         kSymbolsNow,       kContiguous,  kContiguousNow,
       kContiguousBefore, kBlob,           kStreams,         kStreamOfPriority, kStreamQuery, kStreamSynchronize,
-      kDevices,          kSetDevice,      kSetDeviceBefore, kSynchronize,      kProperties,  kGraph,
+      kDeviceCalls,      kSetDevice,      kSetDeviceBefore, kSynchronize,      kProperties,  kGraph,
       kGraphBefore,      kGraphWork,      kGraphEnd,        kGraphReplay,      kResize};
   return kText;
 }

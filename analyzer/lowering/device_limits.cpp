@@ -15,7 +15,7 @@ namespace {
 using clang::dyn_cast;
 using clang::isa;
 
-constexpr unsigned kDeepestCall = 4;
+constexpr unsigned kMostCallsDeep = 4;
 constexpr unsigned kMostParameters = 32;
 
 std::uint32_t limits_of(const clang::FunctionDecl& function, unsigned deep);
@@ -97,7 +97,7 @@ class Uses {
 
 std::uint32_t limits_of(const clang::FunctionDecl& function, unsigned deep) {
   const clang::FunctionDecl* definition = nullptr;
-  if (deep > kDeepestCall || !function.hasBody(definition) || definition->isDependentContext()) return 0;
+  if (deep > kMostCallsDeep || !function.hasBody(definition) || definition->isDependentContext()) return 0;
   Uses uses(*definition, deep);
   uses.look(definition->getBody());
   std::uint32_t limits = 0;

@@ -14,7 +14,7 @@
 namespace streamsan::analyzer::device {
 namespace {
 
-constexpr std::size_t kMostSteps = 8;
+constexpr std::size_t kMostPathSteps = 8;
 constexpr unsigned kMostPointers = 4;
 constexpr std::size_t kMostValues = 32;  // of one pointer
 constexpr unsigned kDeepestCopies = 6;   // copies of copies
@@ -46,7 +46,7 @@ Paths step(const Paths& places, const clang::FieldDecl* field) {
   Paths result;
   for (Path path : places) {
     path.steps.push_back(field);
-    if (path.steps.size() <= kMostSteps && path.depth() <= kMostPointers) result.insert(std::move(path));
+    if (path.steps.size() <= kMostPathSteps && path.depth() <= kMostPointers) result.insert(std::move(path));
   }
   return result;
 }
@@ -93,7 +93,7 @@ void Memory::load(const Path& place, bool typed, unsigned deep, Paths& out) cons
     if (found == copied_.end()) continue;
     for (Path source : found->second) {
       source.steps.insert(source.steps.end(), middle, place.steps.end());
-      if (source.steps.size() <= kMostSteps) load(source, typed, deep + 1, out);
+      if (source.steps.size() <= kMostPathSteps) load(source, typed, deep + 1, out);
     }
   }
 }

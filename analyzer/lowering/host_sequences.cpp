@@ -37,19 +37,19 @@ using ir::TypeKind;
 
 namespace {
 
-enum class Does : std::uint8_t { Nothing, Clear, TakeBack, TakeFront, Resize, Rearrange };
+enum class SequenceCall : std::uint8_t { Nothing, Clear, TakeBack, TakeFront, Resize, Rearrange };
 
-Does what(llvm::StringRef name, bool queue, bool adapts) {
-  return llvm::StringSwitch<Does>(name)
-      .Case("clear", Does::Clear)
-      .Case("pop_back", Does::TakeBack)
-      .Case("pop_front", Does::TakeFront)
-      .Case("pop", queue ? Does::TakeFront : Does::TakeBack)
-      .Cases({"resize", "assign"}, Does::Resize)
-      .Case("emplace", adapts ? Does::Nothing : Does::Rearrange)
-      .Cases({"erase", "insert", "splice", "merge", "remove", "remove_if"}, Does::Rearrange)
-      .Cases({"sort", "reverse", "unique", "append_range", "insert_range"}, Does::Rearrange)
-      .Default(Does::Nothing);
+SequenceCall what(llvm::StringRef name, bool queue, bool adapts) {
+  return llvm::StringSwitch<SequenceCall>(name)
+      .Case("clear", SequenceCall::Clear)
+      .Case("pop_back", SequenceCall::TakeBack)
+      .Case("pop_front", SequenceCall::TakeFront)
+      .Case("pop", queue ? SequenceCall::TakeFront : SequenceCall::TakeBack)
+      .Cases({"resize", "assign"}, SequenceCall::Resize)
+      .Case("emplace", adapts ? SequenceCall::Nothing : SequenceCall::Rearrange)
+      .Cases({"erase", "insert", "splice", "merge", "remove", "remove_if"}, SequenceCall::Rearrange)
+      .Cases({"sort", "reverse", "unique", "append_range", "insert_range"}, SequenceCall::Rearrange)
+      .Default(SequenceCall::Nothing);
 }
 
 }  // namespace
@@ -160,27 +160,27 @@ bool Sequences::put(const Call& call) {
 void Sequences::change(const Call& call) {
   const ir::PlaceId size = places_.size(call.object);
   if (size == ir::kNoPlace) return;
-  const Does does =
+  const SequenceCall does =
       what(call.known->callee.name, places_.begin(call.object) != ir::kNoPlace, places_.adapts(call.object));
-  if (does == Does::Nothing) return;
+  if (does == SequenceCall::Nothing) return;
   tensors_.put_into(call.object, ir::kNoPlace, call.site);
   switch (does) {
-    case Does::Nothing:
+    case SequenceCall::Nothing:
       return;
-    case Does::Clear:
+    case SequenceCall::Clear:
       return leave_empty(call.object, call.site);
-    case Does::TakeBack:
+    case SequenceCall::TakeBack:
       return step(size, -1, call.site);
-    case Does::TakeFront:
+    case SequenceCall::TakeFront:
       step(places_.begin(call.object), 1, call.site);
       return step(size, -1, call.site);
-    case Does::Resize: {
+    case SequenceCall::Resize: {
       const clang::Expr* first = call.argument(0);
       const bool counted = first != nullptr && out_.kind(first->getType()) == TypeKind::Integer;
       if (call.known->callee.name == "assign") forget(call.object, call.site);
       return counted ? out_.emit_assign(size, values_.integer(first), call.site) : out_.emit_fresh(size, call.site);
     }
-    case Does::Rearrange:
+    case SequenceCall::Rearrange:
       // splice() and merge() take them out of another one.
       for (const clang::Expr* given : call.arguments)
         if (given->isGLValue() && unit_.symbols.queues(given->getType()))

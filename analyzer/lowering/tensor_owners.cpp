@@ -19,9 +19,9 @@
 namespace streamsan::analyzer {
 namespace {
 
-class Uses {
+class VariableUses {
  public:
-  Uses(const clang::VarDecl& variable, Symbols& symbols) : variable_(variable), symbols_(symbols) {}
+  VariableUses(const clang::VarDecl& variable, Symbols& symbols) : variable_(variable), symbols_(symbols) {}
 
   [[nodiscard]] bool only_operate(const clang::Stmt* statement) {
     if (statement == nullptr || names(statement)) return statement == nullptr;
@@ -69,7 +69,7 @@ class Uses {
 }  // namespace
 
 bool only_operated_on(const clang::FunctionDecl& function, const clang::VarDecl& variable, Symbols& symbols) {
-  return Uses(variable, symbols).only_operate(function.getBody());
+  return VariableUses(variable, symbols).only_operate(function.getBody());
 }
 
 }  // namespace streamsan::analyzer

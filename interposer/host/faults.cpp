@@ -23,7 +23,7 @@ namespace {
 
 using Action = struct sigaction;
 
-constinit Next<int(int, const Action*, Action*)> g_sigaction{"sigaction"};
+constinit Next<int(int, const Action*, Action*)> g_real_action{"sigaction"};
 constinit Next<int(int, const sigset_t*, sigset_t*)> g_sigmask{"pthread_sigmask"};
 constinit OwnedLock g_action_lock;
 // A fork keeps g_guest, g_installed, t_in_guest_handler, g_small_stacks: the child inherits actions, handlers that
@@ -39,7 +39,7 @@ void on_fault(int signal, siginfo_t* info, void* context);
 
 /// Under g_host_lock no look-up may wait for the loader: its lock may be held by a thread that waits for ours.
 __attribute__((constructor)) void find_functions() {
-  g_sigaction.get();
+  g_real_action.get();
   g_sigmask.get();
 }
 
@@ -66,7 +66,7 @@ void install() {
   ours.sa_sigaction = on_fault;
   ours.sa_flags = SA_SIGINFO | SA_NODEFER | (g_guest.sa_flags & (SA_ONSTACK | SA_RESTART));
   sigemptyset(&ours.sa_mask);
-  g_sigaction.get()(SIGSEGV, &ours, nullptr);
+  g_real_action.get()(SIGSEGV, &ours, nullptr);
 }
 
 /// The process's handler as the kernel knows it, whoever has set it.
@@ -86,7 +86,7 @@ void die_by(int signal) {
   Action standard{};
   standard.sa_handler = SIG_DFL;
   sigemptyset(&standard.sa_mask);
-  g_sigaction.get()(signal, &standard, nullptr);
+  g_real_action.get()(signal, &standard, nullptr);
 }
 
 /// What would have happened without us.
@@ -148,8 +148,8 @@ bool faults_are_ours() {
       [[likely]]
     return true;
   const Holding holding(g_action_lock);
-  if (!holding || !g_sigaction.get() || !g_sigmask.get()) return false;
-  if (g_sigaction.get()(SIGSEGV, nullptr, &g_guest) != 0) return false;
+  if (!holding || !g_real_action.get() || !g_sigmask.get()) return false;
+  if (g_real_action.get()(SIGSEGV, nullptr, &g_guest) != 0) return false;
   if (!g_installed.load()) start_guard_time();
   if ((g_guest.sa_flags & SA_ONSTACK) && g_small_stacks.load()) return false;
   install();

@@ -24,7 +24,7 @@ namespace {
 // g_near: it may say yes too often. The lock g_host_lock is made anew by in_child::loans(), which needs it.
 constexpr std::size_t kMostRegions = 8192;
 constinit HostRegion g_regions[kMostRegions] = {};  // by address, not overlapping
-constinit std::size_t g_count = 0;
+constinit std::size_t g_region_count = 0;
 constinit std::atomic<bool> g_guards{true};
 
 // A bit for each part that ever held some, found by hash. Bits are never taken back.
@@ -33,7 +33,7 @@ constinit AddressFilter<kNearShift, std::uint64_t{1} << 20> g_near{};
 /// Index of the first region that ends after the address.
 std::size_t first_ending_after(std::uint64_t address) {
   std::size_t low = 0;
-  std::size_t high = g_count;
+  std::size_t high = g_region_count;
   while (low < high) {
     const std::size_t middle = (low + high) / 2;
     if (g_regions[middle].end <= address) {
@@ -46,8 +46,8 @@ std::size_t first_ending_after(std::uint64_t address) {
 }
 
 void remove_at(std::size_t index) {
-  --g_count;
-  std::memmove(&g_regions[index], &g_regions[index + 1], (g_count - index) * sizeof(HostRegion));
+  --g_region_count;
+  std::memmove(&g_regions[index], &g_regions[index + 1], (g_region_count - index) * sizeof(HostRegion));
 }
 
 /// Memory that was registered may be of any kind: is all of it readable, writable and nothing else? And is some of it
@@ -101,12 +101,12 @@ void host_memory_given(ordering::MemoryKind kind, std::uint64_t begin, std::uint
   if (!holding) return;
   std::size_t at = first_ending_after(begin);
   // What was there before was freed without our seeing it.
-  if (at < g_count && g_regions[at].begin < begin + bytes) end_loans(begin, begin + bytes, false);
-  while (at < g_count && g_regions[at].begin < begin + bytes) remove_at(at);
-  if (g_count == kMostRegions) return;
-  std::memmove(&g_regions[at + 1], &g_regions[at], (g_count - at) * sizeof(HostRegion));
+  if (at < g_region_count && g_regions[at].begin < begin + bytes) end_loans(begin, begin + bytes, false);
+  while (at < g_region_count && g_regions[at].begin < begin + bytes) remove_at(at);
+  if (g_region_count == kMostRegions) return;
+  std::memmove(&g_regions[at + 1], &g_regions[at], (g_region_count - at) * sizeof(HostRegion));
   g_regions[at] = {begin, begin + bytes, kind, guardable, shared, context};
-  ++g_count;
+  ++g_region_count;
   detail::g_mappings.store(1, std::memory_order_relaxed);
   g_near.add(begin, begin + bytes);
 }
@@ -117,7 +117,7 @@ void host_memory_going(std::uint64_t begin) {
   const Holding holding(g_host_lock);
   if (!holding) return;
   const std::size_t at = first_ending_after(begin);
-  if (at == g_count || g_regions[at].begin != begin) return;
+  if (at == g_region_count || g_regions[at].begin != begin) return;
   end_loans(g_regions[at].begin, g_regions[at].end, true);
   remove_at(at);
 }
@@ -129,7 +129,7 @@ void guard_no_more(std::uint64_t begin, std::uint64_t bytes) {
   const Holding holding(g_host_lock);
   if (!holding) return;
   const std::uint64_t end = begin + bytes;
-  for (std::size_t at = first_ending_after(begin); at < g_count && g_regions[at].begin < end; ++at) {
+  for (std::size_t at = first_ending_after(begin); at < g_region_count && g_regions[at].begin < end; ++at) {
     end_loans(g_regions[at].begin, g_regions[at].end, false);
     g_regions[at].guardable = false;
   }
@@ -139,7 +139,7 @@ STREAMSAN_HOT_CODE bool near_host_memory(std::uint64_t address) { return g_near.
 
 HostRegion* find_host_region(std::uint64_t address) {
   const std::size_t at = first_ending_after(address);
-  return at < g_count && g_regions[at].begin <= address ? &g_regions[at] : nullptr;
+  return at < g_region_count && g_regions[at].begin <= address ? &g_regions[at] : nullptr;
 }
 
 bool can_be_guarded(std::uint64_t address) {
@@ -149,6 +149,6 @@ bool can_be_guarded(std::uint64_t address) {
   return region && region->guardable;
 }
 
-void in_child::host_memory() { g_count = 0; }
+void in_child::host_memory() { g_region_count = 0; }
 
 }  // namespace streamsan::recorder
