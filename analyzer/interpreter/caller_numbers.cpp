@@ -12,8 +12,8 @@
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/ExprCXX.h"
-#include "clang/AST/RecursiveASTVisitor.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace streamsan::analyzer {
@@ -93,22 +93,22 @@ const clang::ParmVarDecl* parameter_of(const clang::Expr& expression) {
 }
 
 /// What a function does with all of its parameters.
-class UsesOfParameters : public clang::RecursiveASTVisitor<UsesOfParameters> {
+class UsesOfParameters : public clang::DynamicRecursiveASTVisitor {
  public:
   explicit UsesOfParameters(clang::ASTContext& context) : context_(context) {}
 
-  bool VisitCXXConstructExpr(clang::CXXConstructExpr* made) {
+  bool VisitCXXConstructExpr(clang::CXXConstructExpr* made) override {
     if (made->getNumArgs() > 0) room_for(*made->getArg(0), made->getType());
     return true;
   }
-  bool VisitCXXMemberCallExpr(clang::CXXMemberCallExpr* call) {
+  bool VisitCXXMemberCallExpr(clang::CXXMemberCallExpr* call) override {
     const clang::CXXMethodDecl* method = call->getMethodDecl();
     if (method != nullptr && method->getIdentifier() != nullptr && call->getNumArgs() > 0 &&
         (method->getName() == "resize" || method->getName() == "reserve"))
       room_for(*call->getArg(0), call->getImplicitObjectArgument()->getType());
     return true;
   }
-  bool VisitCallExpr(clang::CallExpr* call) {
+  bool VisitCallExpr(clang::CallExpr* call) override {
     const clang::FunctionDecl* callee = call->getDirectCallee();
     if (callee == nullptr || llvm::isa<clang::CXXOperatorCallExpr>(call)) return true;
     for (unsigned i = 0; i < std::min(call->getNumArgs(), callee->getNumParams()); ++i)
@@ -116,7 +116,7 @@ class UsesOfParameters : public clang::RecursiveASTVisitor<UsesOfParameters> {
         found[parameter].given_as.push_back(callee->getParamDecl(i));
     return true;
   }
-  bool VisitBinaryOperator(clang::BinaryOperator* compared) {
+  bool VisitBinaryOperator(clang::BinaryOperator* compared) override {
     using enum clang::BinaryOperatorKind;
     if (llvm::is_contained({BO_Div, BO_Rem, BO_DivAssign, BO_RemAssign}, compared->getOpcode()))
       if (const clang::ParmVarDecl* parameter = parameter_of(*compared->getRHS())) found[parameter].divides = true;

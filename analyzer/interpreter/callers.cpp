@@ -43,8 +43,8 @@
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/ExprCXX.h"
-#include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/Basic/SourceManager.h"
 
 namespace streamsan::analyzer {
@@ -72,9 +72,9 @@ bool registers(const clang::FunctionDecl& function) {
 }
 
 /// What PYBIND11_MODULE and TORCH_LIBRARY make known to others: functions, and classes by "class_<T>(...)".
-class Registered : public clang::RecursiveASTVisitor<Registered> {
+class Registered : public clang::DynamicRecursiveASTVisitor {
  public:
-  bool VisitExpr(const clang::Expr* expression) {
+  bool VisitExpr(clang::Expr* expression) override {
     const auto* made = llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(
         expression->getType().getNonReferenceType()->getAsCXXRecordDecl());
     if (made == nullptr || made->getName() != "class_") return true;
@@ -85,12 +85,12 @@ class Registered : public clang::RecursiveASTVisitor<Registered> {
     return true;
   }
   /// What it calls itself, and what its lambdas call, stays known to the file alone.
-  bool VisitCallExpr(clang::CallExpr* call) {
+  bool VisitCallExpr(clang::CallExpr* call) override {
     called_.insert(call->getCallee()->IgnoreParenImpCasts());
     return true;
   }
-  static bool TraverseLambdaExpr(clang::LambdaExpr*) { return true; }  // NOLINT(readability-identifier-naming)
-  bool VisitDeclRefExpr(clang::DeclRefExpr* named) {
+  bool TraverseLambdaExpr(clang::LambdaExpr*) override { return true; }
+  bool VisitDeclRefExpr(clang::DeclRefExpr* named) override {
     if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(named->getDecl());
         function != nullptr && !called_.contains(named))
       functions.insert(function->getCanonicalDecl());
@@ -104,52 +104,53 @@ class Registered : public clang::RecursiveASTVisitor<Registered> {
 };
 
 /// Functions that the main file calls, and classes of which it makes objects or calls methods.
-class Uses : public clang::RecursiveASTVisitor<Uses> {
+class Uses : public clang::DynamicRecursiveASTVisitor {
  public:
-  Uses(const clang::ASTContext& context, bool torch) : context_(context), torch_(torch) {}
-  static bool shouldVisitTemplateInstantiations() { return true; }  // NOLINT(readability-identifier-naming)
+  Uses(const clang::ASTContext& context, bool torch) : context_(context), torch_(torch) {
+    ShouldVisitTemplateInstantiations = true;
+  }
 
-  bool TraverseDecl(clang::Decl* declaration) {
+  bool TraverseDecl(clang::Decl* declaration) override {
     if (declaration == nullptr) return true;
     if (llvm::isa<clang::TranslationUnitDecl, clang::NamespaceDecl, clang::LinkageSpecDecl>(declaration))
-      return RecursiveASTVisitor::TraverseDecl(declaration);
+      return clang::DynamicRecursiveASTVisitor::TraverseDecl(declaration);
     const clang::SourceManager& sources = context_.getSourceManager();
     if (!sources.isInMainFile(sources.getExpansionLoc(declaration->getLocation()))) return true;
-    return RecursiveASTVisitor::TraverseDecl(declaration);
+    return clang::DynamicRecursiveASTVisitor::TraverseDecl(declaration);
   }
-  bool TraverseFunctionDecl(clang::FunctionDecl* function) {
+  bool TraverseFunctionDecl(clang::FunctionDecl* function) override {
     if (registers(*function)) {
       registered_.TraverseStmt(function->getBody());
       return true;
     }
-    in(function, [&] { RecursiveASTVisitor::TraverseFunctionDecl(function); });
+    in(function, [&] { clang::DynamicRecursiveASTVisitor::TraverseFunctionDecl(function); });
     return true;
   }
-  bool TraverseCXXMethodDecl(clang::CXXMethodDecl* function) {
-    in(function, [&] { RecursiveASTVisitor::TraverseCXXMethodDecl(function); });
+  bool TraverseCXXMethodDecl(clang::CXXMethodDecl* function) override {
+    in(function, [&] { clang::DynamicRecursiveASTVisitor::TraverseCXXMethodDecl(function); });
     return true;
   }
-  bool TraverseCXXConstructorDecl(clang::CXXConstructorDecl* function) {
-    in(function, [&] { RecursiveASTVisitor::TraverseCXXConstructorDecl(function); });
+  bool TraverseCXXConstructorDecl(clang::CXXConstructorDecl* function) override {
+    in(function, [&] { clang::DynamicRecursiveASTVisitor::TraverseCXXConstructorDecl(function); });
     return true;
   }
-  bool TraverseCXXDestructorDecl(clang::CXXDestructorDecl* function) {
-    in(function, [&] { RecursiveASTVisitor::TraverseCXXDestructorDecl(function); });
+  bool TraverseCXXDestructorDecl(clang::CXXDestructorDecl* function) override {
+    in(function, [&] { clang::DynamicRecursiveASTVisitor::TraverseCXXDestructorDecl(function); });
     return true;
   }
-  bool TraverseCXXConversionDecl(clang::CXXConversionDecl* function) {
-    in(function, [&] { RecursiveASTVisitor::TraverseCXXConversionDecl(function); });
+  bool TraverseCXXConversionDecl(clang::CXXConversionDecl* function) override {
+    in(function, [&] { clang::DynamicRecursiveASTVisitor::TraverseCXXConversionDecl(function); });
     return true;
   }
-  bool VisitDeclRefExpr(clang::DeclRefExpr* expression) {
+  bool VisitDeclRefExpr(clang::DeclRefExpr* expression) override {
     if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(expression->getDecl())) called(*function);
     return true;
   }
-  bool VisitCallExpr(clang::CallExpr* call) {
+  bool VisitCallExpr(clang::CallExpr* call) override {
     if (torch_) known.tensor_sizes.note(*call);
     return true;
   }
-  bool VisitBinaryOperator(clang::BinaryOperator* compared) {
+  bool VisitBinaryOperator(clang::BinaryOperator* compared) override {
     if (torch_) known.tensor_sizes.note(*compared, context_);
     if (compared->isEqualityOp() && !compared->isValueDependent())
       for (const auto& [one, other] :
@@ -160,22 +161,22 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
           known.missing.insert(field->getMemberDecl()->getNameAsString());
     return true;
   }
-  bool VisitMemberExpr(clang::MemberExpr* expression) {
+  bool VisitMemberExpr(clang::MemberExpr* expression) override {
     if (const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(expression->getMemberDecl())) {
       called(*method);
       from_outside(called_, *method->getParent());
     }
     return true;
   }
-  bool VisitCXXConstructExpr(clang::CXXConstructExpr* expression) {
+  bool VisitCXXConstructExpr(clang::CXXConstructExpr* expression) override {
     const clang::CXXRecordDecl& record = *expression->getConstructor()->getParent();
     if (record.getIdentifier() != nullptr && record.getName().ends_with("Guard")) known.chooses_device = true;
     from_outside(made_, record);
     return true;
   }
   /// std::make_unique<Class>(), std::vector<Class>: it is made in there.
-  bool VisitFieldDecl(clang::FieldDecl* field) { return contains(field->getType()); }
-  bool VisitVarDecl(clang::VarDecl* variable) {
+  bool VisitFieldDecl(clang::FieldDecl* field) override { return contains(field->getType()); }
+  bool VisitVarDecl(clang::VarDecl* variable) override {
     const QualType type = variable->getType();
     const clang::CXXRecordDecl* record = type->getBaseElementTypeUnsafe()->getAsCXXRecordDecl();
     if (variable->hasGlobalStorage() && !variable->isConstexpr() && !type.isConstQualified() &&
@@ -242,12 +243,12 @@ class Uses : public clang::RecursiveASTVisitor<Uses> {
 };
 
 /// Functions and classes of the main file, in the order in which they stand there.
-class Candidates : public clang::RecursiveASTVisitor<Candidates> {
+class Candidates : public clang::DynamicRecursiveASTVisitor {
  public:
   explicit Candidates(const clang::SourceManager& sources) : sources_(sources) {}
-  static bool TraverseStmt(clang::Stmt*) { return true; }  // NOLINT(readability-identifier-naming)
+  bool TraverseStmt(clang::Stmt*) override { return true; }
 
-  bool VisitFunctionDecl(clang::FunctionDecl* function) {
+  bool VisitFunctionDecl(clang::FunctionDecl* function) override {
     if (llvm::isa<clang::CXXMethodDecl>(function) && !llvm::cast<clang::CXXMethodDecl>(function)->isStatic())
       return true;
     if (!function->doesThisDeclarationHaveABody() || function->isDependentContext() || function->isMain() ||
@@ -258,7 +259,7 @@ class Candidates : public clang::RecursiveASTVisitor<Candidates> {
     functions.push_back(function);
     return true;
   }
-  bool VisitCXXMethodDecl(clang::CXXMethodDecl* method) {
+  bool VisitCXXMethodDecl(clang::CXXMethodDecl* method) override {
     if (method->doesThisDeclarationHaveABody() && is_here(*method)) add(*method->getParent());
     return true;
   }

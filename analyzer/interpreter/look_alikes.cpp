@@ -6,8 +6,8 @@
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/ExprCXX.h"
-#include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/Basic/SourceManager.h"
 #include "llvm/ADT/Hashing.h"
 
@@ -15,26 +15,26 @@ namespace streamsan::analyzer {
 namespace {
 
 /// The pointers among its parameters that a kernel writes through, or passes on.
-class Written : public clang::RecursiveASTVisitor<Written> {
+class Written : public clang::DynamicRecursiveASTVisitor {
  public:
   explicit Written(const clang::FunctionDecl& kernel) { TraverseStmt(kernel.getBody()); }
   std::set<const clang::ValueDecl*> parameters;
 
   // Clang's names.
-  bool VisitBinaryOperator(clang::BinaryOperator* operation) {
+  bool VisitBinaryOperator(clang::BinaryOperator* operation) override {
     if (operation->isAssignmentOp()) mark(operation->getLHS());
     return true;
   }
-  bool VisitUnaryOperator(clang::UnaryOperator* operation) {
+  bool VisitUnaryOperator(clang::UnaryOperator* operation) override {
     if (operation->isIncrementDecrementOp() || operation->getOpcode() == clang::UO_AddrOf)
       mark(operation->getSubExpr());
     return true;
   }
-  bool VisitCallExpr(clang::CallExpr* call) {
+  bool VisitCallExpr(clang::CallExpr* call) override {
     for (clang::Expr* argument : call->arguments()) mark(argument);
     return true;
   }
-  bool VisitVarDecl(clang::VarDecl* variable) {
+  bool VisitVarDecl(clang::VarDecl* variable) override {
     if (variable->getInit() != nullptr && variable->getType()->isPointerType()) mark(variable->getInit());
     return true;
   }
@@ -50,7 +50,7 @@ class Written : public clang::RecursiveASTVisitor<Written> {
 }  // namespace
 
 /// What a function is made of, in the order in which it stands there: kinds of statements, types, names, values.
-class FunctionShape : public clang::RecursiveASTVisitor<FunctionShape> {
+class FunctionShape : public clang::DynamicRecursiveASTVisitor {
  public:
   explicit FunctionShape(LookAlikes& all) : all_(all) {}
   LookAlikes::Words words;
@@ -66,49 +66,55 @@ class FunctionShape : public clang::RecursiveASTVisitor<FunctionShape> {
   }
 
   // Clang's names.
-  bool VisitStmt(clang::Stmt* statement) {
+  bool VisitStmt(clang::Stmt* statement) override {
     words.push_back(statement->getStmtClass());
     return true;
   }
-  bool VisitExpr(clang::Expr* expression) { return add_type(expression->getType()); }
-  bool VisitVarDecl(clang::VarDecl* variable) {
+  bool VisitExpr(clang::Expr* expression) override { return add_type(expression->getType()); }
+  bool VisitVarDecl(clang::VarDecl* variable) override {
     words.push_back(variable->getStorageClass() + (variable->getTSCSpec() << 8U));
     return add_variable(*variable);
   }
-  bool VisitDeclRefExpr(clang::DeclRefExpr* expression) { return add(*expression->getDecl()); }
-  bool VisitMemberExpr(clang::MemberExpr* expression) { return add(*expression->getMemberDecl()); }
-  bool VisitCXXConstructExpr(clang::CXXConstructExpr* expression) { return add(*expression->getConstructor()); }
-  bool VisitCXXDefaultArgExpr(clang::CXXDefaultArgExpr* expression) { return TraverseStmt(expression->getExpr()); }
-  bool VisitCXXDefaultInitExpr(clang::CXXDefaultInitExpr* expression) { return TraverseStmt(expression->getExpr()); }
-  bool VisitUnaryExprOrTypeTraitExpr(clang::UnaryExprOrTypeTraitExpr* trait) {
+  bool VisitDeclRefExpr(clang::DeclRefExpr* expression) override { return add(*expression->getDecl()); }
+  bool VisitMemberExpr(clang::MemberExpr* expression) override { return add(*expression->getMemberDecl()); }
+  bool VisitCXXConstructExpr(clang::CXXConstructExpr* expression) override {
+    return add(*expression->getConstructor());
+  }
+  bool VisitCXXDefaultArgExpr(clang::CXXDefaultArgExpr* expression) override {
+    return TraverseStmt(expression->getExpr());
+  }
+  bool VisitCXXDefaultInitExpr(clang::CXXDefaultInitExpr* expression) override {
+    return TraverseStmt(expression->getExpr());
+  }
+  bool VisitUnaryExprOrTypeTraitExpr(clang::UnaryExprOrTypeTraitExpr* trait) override {
     words.push_back(trait->getKind());
     return !trait->isArgumentType() || add_type(trait->getArgumentType());
   }
-  bool VisitOffsetOfExpr(clang::OffsetOfExpr* offset) {
+  bool VisitOffsetOfExpr(clang::OffsetOfExpr* offset) override {
     for (unsigned i = 0; i < offset->getNumComponents(); ++i)
       if (offset->getComponent(i).getKind() == clang::OffsetOfNode::Field) add(offset->getComponent(i).getField());
     return true;
   }
-  bool VisitIntegerLiteral(clang::IntegerLiteral* literal) {
+  bool VisitIntegerLiteral(clang::IntegerLiteral* literal) override {
     // Not __LINE__, which the preprocessor spells.
     const bool is_line = all_.sources_.isWrittenInScratchSpace(all_.sources_.getSpellingLoc(literal->getLocation()));
     return is_line || add(llvm::hash_value(literal->getValue()));
   }
-  bool VisitFloatingLiteral(clang::FloatingLiteral* literal) { return add(hash_value(literal->getValue())); }
-  bool VisitCharacterLiteral(clang::CharacterLiteral* literal) {
+  bool VisitFloatingLiteral(clang::FloatingLiteral* literal) override { return add(hash_value(literal->getValue())); }
+  bool VisitCharacterLiteral(clang::CharacterLiteral* literal) override {
     words.push_back(literal->getValue());
     return true;
   }
-  bool VisitStringLiteral(clang::StringLiteral* literal) { return add(llvm::hash_value(literal->getBytes())); }
-  bool VisitCXXBoolLiteralExpr(clang::CXXBoolLiteralExpr* literal) {
+  bool VisitStringLiteral(clang::StringLiteral* literal) override { return add(llvm::hash_value(literal->getBytes())); }
+  bool VisitCXXBoolLiteralExpr(clang::CXXBoolLiteralExpr* literal) override {
     words.push_back(literal->getValue() ? 1 : 0);
     return true;
   }
-  bool VisitBinaryOperator(clang::BinaryOperator* operation) {
+  bool VisitBinaryOperator(clang::BinaryOperator* operation) override {
     words.push_back(operation->getOpcode());
     return true;
   }
-  bool VisitUnaryOperator(clang::UnaryOperator* operation) {
+  bool VisitUnaryOperator(clang::UnaryOperator* operation) override {
     words.push_back(operation->getOpcode());
     return true;
   }

@@ -8,7 +8,7 @@
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclGroup.h"
 #include "clang/AST/DeclTemplate.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/Basic/CodeGenOptions.h"
 #include "clang/Basic/Diagnostic.h"
 #include "clang/Basic/SourceManager.h"
@@ -23,35 +23,35 @@ namespace streamsan::analyzer {
 namespace {
 
 /// Announces what templates were made into, and classes with a virtual table.
-class Announcer : public clang::RecursiveASTVisitor<Announcer> {
+class Announcer : public clang::DynamicRecursiveASTVisitor {
  public:
-  explicit Announcer(clang::CodeGenerator& generator) : generator_(generator) {}
+  explicit Announcer(clang::CodeGenerator& generator) : generator_(generator) {
+    ShouldVisitTemplateInstantiations = true;
+  }
 
   // Clang's names.
-  static bool shouldVisitTemplateInstantiations() { return true; }  // NOLINT(readability-identifier-naming)
-  static bool shouldVisitImplicitCode() { return false; }           // NOLINT(readability-identifier-naming)
-  static bool TraverseStmt(clang::Stmt*) { return true; }
+  bool TraverseStmt(clang::Stmt*) override { return true; }
 
-  bool VisitFunctionDecl(clang::FunctionDecl* function) {
+  bool VisitFunctionDecl(clang::FunctionDecl* function) override {
     if (function->getTemplateSpecializationKind() == clang::TSK_Undeclared || function->isDependentContext())
       return true;
     if (!function->doesThisDeclarationHaveABody()) return true;
     announce(function);
     return true;
   }
-  bool VisitClassTemplateSpecializationDecl(clang::ClassTemplateSpecializationDecl* made) {
+  bool VisitClassTemplateSpecializationDecl(clang::ClassTemplateSpecializationDecl* made) override {
     if (!made->isDependentContext() && made->isCompleteDefinition() &&
         !llvm::isa<clang::ClassTemplatePartialSpecializationDecl>(made))
       announce(made);
     return true;
   }
-  bool VisitVarDecl(clang::VarDecl* variable) {
+  bool VisitVarDecl(clang::VarDecl* variable) override {
     if (variable->isStaticDataMember() && variable->getTemplateSpecializationKind() != clang::TSK_Undeclared &&
         !variable->getDeclContext()->isDependentContext() && variable->isThisDeclarationADefinition())
       announce(variable);
     return true;
   }
-  bool VisitCXXRecordDecl(clang::CXXRecordDecl* record) {
+  bool VisitCXXRecordDecl(clang::CXXRecordDecl* record) override {
     if (!record->isThisDeclarationADefinition() || record->isDependentContext() || !record->isDynamicClass())
       return true;
     const clang::CXXMethodDecl* key = record->getASTContext().getCurrentKeyFunction(record);

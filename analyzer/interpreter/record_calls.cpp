@@ -11,26 +11,26 @@
 #include "analyzer/lowering/symbols.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/ExprCXX.h"
-#include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/Basic/SourceManager.h"
 
 namespace streamsan::analyzer {
 namespace {
 
-class Visitor : public clang::RecursiveASTVisitor<Visitor> {
+class Visitor : public clang::DynamicRecursiveASTVisitor {
  public:
   explicit Visitor(Symbols& symbols) : symbols_(symbols), sources_(symbols.context().getSourceManager()) {}
 
-  bool TraverseDecl(clang::Decl* declaration) {
+  bool TraverseDecl(clang::Decl* declaration) override {
     if (declaration == nullptr) return true;
     const bool is_outer = declaration->getDeclContext() == nullptr || declaration->getDeclContext()->isFileContext();
     if (is_outer && !llvm::isa<clang::TranslationUnitDecl>(declaration) && symbols_.in_system_header(*declaration))
       return true;
-    return RecursiveASTVisitor::TraverseDecl(declaration);
+    return clang::DynamicRecursiveASTVisitor::TraverseDecl(declaration);
   }
 
-  bool VisitCallExpr(clang::CallExpr* call) {
+  bool VisitCallExpr(clang::CallExpr* call) override {
     const clang::Expr* callee = call->getCallee()->IgnoreParenImpCasts();
     if (const clang::FunctionDecl* function = call->getDirectCallee()) {
       const Model* model = symbols_.known(*function).model;
@@ -44,7 +44,7 @@ class Visitor : public clang::RecursiveASTVisitor<Visitor> {
     return true;
   }
   /// cudaLaunchAttributeEvent, cudaLaunchAttributeLaunchCompletionEvent, and those of the driver.
-  bool VisitDeclRefExpr(clang::DeclRefExpr* named) {
+  bool VisitDeclRefExpr(clang::DeclRefExpr* named) override {
     const auto* constant = llvm::dyn_cast<clang::EnumConstantDecl>(named->getDecl());
     if (constant == nullptr || constant->getIdentifier() == nullptr) return true;
     const llvm::StringRef name = constant->getName();
@@ -53,16 +53,16 @@ class Visitor : public clang::RecursiveASTVisitor<Visitor> {
     return true;
   }
   /// record(first ? a : b), cudaEvent_t all[] = {a, b}: which one is recorded, values decide.
-  bool VisitConditionalOperator(clang::ConditionalOperator* choice) {
+  bool VisitConditionalOperator(clang::ConditionalOperator* choice) override {
     found.hidden |= is_event(choice->getType());
     return true;
   }
-  bool VisitInitListExpr(clang::InitListExpr* list) {
+  bool VisitInitListExpr(clang::InitListExpr* list) override {
     for (const clang::Expr* element : list->inits())
       found.hidden |= is_event(element->getType()) && llvm::isa<clang::DeclRefExpr>(element->IgnoreParenImpCasts());
     return true;
   }
-  bool VisitCXXRecordDecl(clang::CXXRecordDecl* record) {
+  bool VisitCXXRecordDecl(clang::CXXRecordDecl* record) override {
     if (!record->isThisDeclarationADefinition() || record->isLambda() || record->isDependentContext()) return true;
     for (const clang::CXXMethodDecl* method : record->methods()) {
       if (method->getAccess() == clang::AS_private || method->isImplicit() || method->isDeleted() ||

@@ -27,8 +27,8 @@
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/ExprCXX.h"
-#include "clang/AST/RecursiveASTVisitor.h"
 
 namespace streamsan::analyzer {
 
@@ -225,16 +225,14 @@ void WaysToWait::Kept::find_waiting() {
   spread(waiting_for_all);
 }
 
-class WaysToWait::Walk : public clang::RecursiveASTVisitor<Walk> {
-  using Base = clang::RecursiveASTVisitor<Walk>;
+class WaysToWait::Walk : public clang::DynamicRecursiveASTVisitor {
+  using Base = clang::DynamicRecursiveASTVisitor;
 
  public:
-  Walk(Symbols& symbols, Kept& kept) : symbols_(symbols), kept_(kept) {}
+  Walk(Symbols& symbols, Kept& kept) : symbols_(symbols), kept_(kept) { ShouldVisitTemplateInstantiations = true; }
 
   // Clang's names.
-  static bool shouldVisitTemplateInstantiations() { return true; }  // NOLINT(readability-identifier-naming)
-
-  bool TraverseDecl(clang::Decl* declaration) {
+  bool TraverseDecl(clang::Decl* declaration) override {
     if (declaration == nullptr) return true;
     if (declaration->getLocation().isValid() && symbols_.in_system_header(*declaration)) return true;
     const auto* function = llvm::dyn_cast<clang::FunctionDecl>(declaration);
@@ -247,34 +245,34 @@ class WaysToWait::Walk : public clang::RecursiveASTVisitor<Walk> {
     body_ = before;
     return true;
   }
-  bool VisitCXXRecordDecl(const clang::CXXRecordDecl* record) {
+  bool VisitCXXRecordDecl(clang::CXXRecordDecl* record) override {
     if (record->isThisDeclarationADefinition()) kept_.classes.insert(record->getCanonicalDecl());
     return true;
   }
-  bool VisitDeclRefExpr(const clang::DeclRefExpr* name) { return names(*name->getDecl()); }
-  bool VisitMemberExpr(const clang::MemberExpr* member) {
+  bool VisitDeclRefExpr(clang::DeclRefExpr* name) override { return names(*name->getDecl()); }
+  bool VisitMemberExpr(clang::MemberExpr* member) override {
     if (const auto* field = llvm::dyn_cast<clang::FieldDecl>(member->getMemberDecl()); field != nullptr && body_)
       if (const auto* record = llvm::dyn_cast<clang::CXXRecordDecl>(field->getParent()))
         body_->reads.insert(pattern_of(*record));
     return names(*member->getMemberDecl());
   }
-  bool VisitOverloadExpr(const clang::OverloadExpr* several) {
+  bool VisitOverloadExpr(clang::OverloadExpr* several) override {
     for (const clang::NamedDecl* one : several->decls()) names(*one->getUnderlyingDecl());
     return true;
   }
   /// In a template: which one it is, depends.
-  bool VisitCXXDependentScopeMemberExpr(const clang::CXXDependentScopeMemberExpr* member) {
+  bool VisitCXXDependentScopeMemberExpr(clang::CXXDependentScopeMemberExpr* member) override {
     if (body_ != nullptr) body_->named.insert(member->getMember().getAsString());
     return true;
   }
-  bool VisitCXXConstructExpr(const clang::CXXConstructExpr* made) { return names(*made->getConstructor()); }
-  bool VisitCallExpr(const clang::CallExpr* call) {
+  bool VisitCXXConstructExpr(clang::CXXConstructExpr* made) override { return names(*made->getConstructor()); }
+  bool VisitCallExpr(clang::CallExpr* call) override {
     if (body_ == nullptr || call->isTypeDependent() || llvm::isa<clang::CUDAKernelCallExpr>(call)) return true;
     body_->waits = body_->waits || call->getDirectCallee() == nullptr;
     return true;
   }
   /// A flag that somebody else sets.
-  bool VisitImplicitCastExpr(const clang::ImplicitCastExpr* read) {
+  bool VisitImplicitCastExpr(clang::ImplicitCastExpr* read) override {
     if (body_ != nullptr && read->getCastKind() == clang::CK_LValueToRValue &&
         read->getSubExpr()->getType().isVolatileQualified())
       body_->waits = true;

@@ -25,32 +25,33 @@ using clang::dyn_cast;
 using clang::dyn_cast_or_null;
 using clang::isa;
 
-class Collect : public SpotVisitor<Collect> {
-  using Base = SpotVisitor<Collect>;
+class Collect : public SpotVisitor {
+  using Base = SpotVisitor;
 
  public:
-  Collect(const clang::ASTContext& context, const Models& models) : context_(context), models_(models) {}
+  Collect(const clang::ASTContext& context, const Models& models) : context_(context), models_(models) {
+    ShouldVisitTemplateInstantiations = true;
+  }
 
-  static bool shouldVisitTemplateInstantiations() { return true; }
-  [[nodiscard]] const Models& models() const { return models_; }
+  [[nodiscard]] const Models& models() const override { return models_; }
   FieldUses take() { return std::move(found_); }
 
-  bool TraverseDecl(clang::Decl* declaration);
-  bool TraverseCompoundStmt(clang::CompoundStmt* block);
-  bool TraverseCXXForRangeStmt(clang::CXXForRangeStmt* loop);
+  bool TraverseDecl(clang::Decl* declaration) override;
+  bool TraverseCompoundStmt(clang::CompoundStmt* block) override;
+  bool TraverseCXXForRangeStmt(clang::CXXForRangeStmt* loop) override;
 
   /// Null tests are no uses.
-  void meet_condition(const clang::Expr& condition);
+  void meet_condition(const clang::Expr& condition) override;
 
-  bool VisitFieldDecl(clang::FieldDecl* field);
-  bool VisitCXXConstructorDecl(clang::CXXConstructorDecl* constructor);
-  bool VisitVarDecl(clang::VarDecl* variable);
-  bool VisitInitListExpr(clang::InitListExpr* list);
-  bool VisitCallExpr(clang::CallExpr* call);
-  bool VisitBinaryOperator(clang::BinaryOperator* assignment);
-  bool VisitImplicitCastExpr(clang::ImplicitCastExpr* cast);
-  bool VisitMemberExpr(clang::MemberExpr* expression) { return unclaimed(expression); }
-  bool VisitDeclRefExpr(clang::DeclRefExpr* expression) { return unclaimed(expression); }
+  bool VisitFieldDecl(clang::FieldDecl* field) override;
+  bool VisitCXXConstructorDecl(clang::CXXConstructorDecl* constructor) override;
+  bool VisitVarDecl(clang::VarDecl* variable) override;
+  bool VisitInitListExpr(clang::InitListExpr* list) override;
+  bool VisitCallExpr(clang::CallExpr* call) override;
+  bool VisitBinaryOperator(clang::BinaryOperator* assignment) override;
+  bool VisitImplicitCastExpr(clang::ImplicitCastExpr* cast) override;
+  bool VisitMemberExpr(clang::MemberExpr* expression) override { return unclaimed(expression); }
+  bool VisitDeclRefExpr(clang::DeclRefExpr* expression) override { return unclaimed(expression); }
 
  private:
   [[nodiscard]] bool moves(const clang::CXXRecordDecl* of) const;

@@ -34,26 +34,26 @@ bool is_block(Symbols& symbols, clang::QualType type);
 const clang::DeclContext* class_of(const clang::FunctionDecl& function);
 bool is_of_class_around(const clang::FunctionDecl& function, const clang::ValueDecl& member);
 
-class FreeListSearch : public OwnCodeVisitor<FreeListSearch> {
+class FreeListSearch : public OwnCodeVisitor {
  public:
   using OwnCodeVisitor::OwnCodeVisitor;
 
-  bool VisitVarDecl(clang::VarDecl* variable) {
+  bool VisitVarDecl(clang::VarDecl* variable) override {
     if (function_ != nullptr && variable->hasLocalStorage() && variable->hasInit())
       of().set.emplace_back(variable, variable->getInit());
     return true;
   }
-  bool VisitReturnStmt(clang::ReturnStmt* statement) {
+  bool VisitReturnStmt(clang::ReturnStmt* statement) override {
     if (function_ != nullptr && statement->getRetValue() != nullptr) of().returned.push_back(statement->getRetValue());
     return true;
   }
-  bool VisitCXXConstructExpr(clang::CXXConstructExpr* construction) {
+  bool VisitCXXConstructExpr(clang::CXXConstructExpr* construction) override {
     if (function_ == nullptr || construction->getConstructor()->isCopyOrMoveConstructor()) return true;
     if (!symbols_.in_system_header(*construction->getConstructor()))
       of().kept.insert(of().kept.end(), construction->arg_begin(), construction->arg_end());
     return true;
   }
-  bool VisitBinaryOperator(clang::BinaryOperator* assignment) {
+  bool VisitBinaryOperator(clang::BinaryOperator* assignment) override {
     if (function_ != nullptr && assignment->getOpcode() == clang::BO_LOr) of().either = true;
     if (function_ == nullptr || assignment->getOpcode() != clang::BO_Assign) return true;
     const clang::Expr* target = strip(assignment->getLHS());
@@ -65,7 +65,7 @@ class FreeListSearch : public OwnCodeVisitor<FreeListSearch> {
     }
     return true;
   }
-  bool VisitCallExpr(clang::CallExpr* call) {
+  bool VisitCallExpr(clang::CallExpr* call) override {
     if (function_ == nullptr) return true;
     note_allocation(*call);
     if (may_wait(*call)) of().waits = true;
@@ -89,19 +89,19 @@ class FreeListSearch : public OwnCodeVisitor<FreeListSearch> {
       puts_.push_back({list.container, method->getImplicitObjectArgument(), call, function_, end});
     return true;
   }
-  bool VisitCXXNewExpr(clang::CXXNewExpr*) {
+  bool VisitCXXNewExpr(clang::CXXNewExpr*) override {
     if (function_ != nullptr) of().allocates = true;
     return true;
   }
   /// `*it`, `it->data`, where `it` goes through a list.
-  bool VisitCXXOperatorCallExpr(clang::CXXOperatorCallExpr* access) {
+  bool VisitCXXOperatorCallExpr(clang::CXXOperatorCallExpr* access) override {
     if (function_ != nullptr && access->getNumArgs() == 1 &&
         (access->getOperator() == clang::OO_Star || access->getOperator() == clang::OO_Arrow))
       of().dereferenced.push_back(access);
     return true;
   }
   /// `it->second`, where `it` was found in a container.
-  bool VisitMemberExpr(clang::MemberExpr* member) {
+  bool VisitMemberExpr(clang::MemberExpr* member) override {
     if (function_ != nullptr && member->getMemberDecl()->getDeclName().isIdentifier() &&
         is_block(symbols_, member->getType()) &&
         (member->getMemberDecl()->getName() == "second" || member->getMemberDecl()->getName() == "first"))

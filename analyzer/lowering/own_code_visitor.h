@@ -9,23 +9,19 @@
 #include "analyzer/lowering/symbols.h"
 #include "clang/AST/Decl.h"
 #include "clang/AST/DeclCXX.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/ExprCXX.h"
-#include "clang/AST/RecursiveASTVisitor.h"
 
 namespace streamsan::analyzer {
 
-template <typename Derived>
-class OwnCodeVisitor : public clang::RecursiveASTVisitor<Derived> {
-  using Base = clang::RecursiveASTVisitor<Derived>;
+class OwnCodeVisitor : public clang::DynamicRecursiveASTVisitor {
+  using Base = clang::DynamicRecursiveASTVisitor;
 
  public:
-  explicit OwnCodeVisitor(Symbols& symbols) : symbols_(symbols) {}
+  explicit OwnCodeVisitor(Symbols& symbols) : symbols_(symbols) { ShouldVisitTemplateInstantiations = true; }
 
   // Clang's names.
-  static bool shouldVisitTemplateInstantiations() { return true; }  // NOLINT(readability-identifier-naming)
-  static bool shouldVisitLambdaBody() { return true; }              // NOLINT(readability-identifier-naming)
-
-  bool TraverseDecl(clang::Decl* declaration) {
+  bool TraverseDecl(clang::Decl* declaration) override {
     if (declaration == nullptr) return true;
     if (declaration->getLocation().isValid() && symbols_.in_system_header(*declaration)) return true;
     const auto* function = llvm::dyn_cast<clang::FunctionDecl>(declaration);
@@ -33,7 +29,7 @@ class OwnCodeVisitor : public clang::RecursiveASTVisitor<Derived> {
     if (function->isDependentContext()) return true;
     return in_function(*function, [&] { return Base::TraverseDecl(declaration); });
   }
-  bool TraverseLambdaExpr(clang::LambdaExpr* lambda) {
+  bool TraverseLambdaExpr(clang::LambdaExpr* lambda) override {
     const clang::CXXMethodDecl* body = lambda->getCallOperator();
     if (body == nullptr || body->isDependentContext()) return true;
     return in_function(*body, [&] { return Base::TraverseLambdaExpr(lambda); });

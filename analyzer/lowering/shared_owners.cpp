@@ -70,32 +70,32 @@ const clang::FunctionDecl* run_by(const clang::Expr* deleter) {
   return body;
 }
 
-class SharedOwnerSearch : public OwnCodeVisitor<SharedOwnerSearch> {
+class SharedOwnerSearch : public OwnCodeVisitor {
  public:
   using OwnCodeVisitor::OwnCodeVisitor;
 
-  bool VisitDeclRefExpr(clang::DeclRefExpr* name) { return mention(owner_named(name)); }
-  bool VisitMemberExpr(clang::MemberExpr* member) { return mention(owner_named(member)); }
+  bool VisitDeclRefExpr(clang::DeclRefExpr* name) override { return mention(owner_named(name)); }
+  bool VisitMemberExpr(clang::MemberExpr* member) override { return mention(owner_named(member)); }
 
-  bool VisitVarDecl(clang::VarDecl* variable) {
+  bool VisitVarDecl(clang::VarDecl* variable) override {
     if (!is_shared(variable->getType()) || isa<clang::ParmVarDecl>(variable)) return true;
     if (!variable->hasLocalStorage() || variable->isInitCapture()) owners_[variable].shared = true;
     if (variable->hasInit()) put(*variable, variable->getInit());
     return true;
   }
-  bool VisitFieldDecl(clang::FieldDecl* field) {
+  bool VisitFieldDecl(clang::FieldDecl* field) override {
     if (is_shared(field->getType()) && field->hasInClassInitializer() && field->getInClassInitializer() != nullptr)
       put(*field, field->getInClassInitializer());
     return true;
   }
-  bool VisitCXXConstructorDecl(clang::CXXConstructorDecl* constructor) {
+  bool VisitCXXConstructorDecl(clang::CXXConstructorDecl* constructor) override {
     for (const clang::CXXCtorInitializer* initializer : constructor->inits())
       if (initializer->isMemberInitializer() && is_shared(initializer->getMember()->getType()) &&
           !isa<clang::CXXDefaultInitExpr>(initializer->getInit()))
         put(*initializer->getMember(), initializer->getInit());
     return true;
   }
-  bool VisitInitListExpr(clang::InitListExpr* list) {
+  bool VisitInitListExpr(clang::InitListExpr* list) override {
     const clang::CXXRecordDecl* record = Symbols::record(list->getType());
     if (record == nullptr || !record->hasDefinition()) return true;
     unsigned i = record->getNumBases();
@@ -106,12 +106,12 @@ class SharedOwnerSearch : public OwnCodeVisitor<SharedOwnerSearch> {
     }
     return true;
   }
-  bool VisitReturnStmt(clang::ReturnStmt* statement) {
+  bool VisitReturnStmt(clang::ReturnStmt* statement) override {
     if (function_ != nullptr && statement->getRetValue() != nullptr && is_shared(function_->getReturnType()))
       returned_[function_->getCanonicalDecl()].push_back(statement->getRetValue());
     return true;
   }
-  bool VisitCXXMemberCallExpr(clang::CXXMemberCallExpr* call) {
+  bool VisitCXXMemberCallExpr(clang::CXXMemberCallExpr* call) override {
     const clang::ValueDecl* owner = owner_named(call->getImplicitObjectArgument());
     const clang::CXXMethodDecl* method = call->getMethodDecl();
     if (owner == nullptr || method == nullptr) return true;
@@ -125,7 +125,7 @@ class SharedOwnerSearch : public OwnCodeVisitor<SharedOwnerSearch> {
     if (call->getNumArgs() == 2) owners_[owner].put.back() = call;
     return true;
   }
-  bool VisitCXXOperatorCallExpr(clang::CXXOperatorCallExpr* call) {
+  bool VisitCXXOperatorCallExpr(clang::CXXOperatorCallExpr* call) override {
     for (unsigned i = 0; i < call->getNumArgs(); ++i) {
       const clang::ValueDecl* owner = owner_named(call->getArg(i));
       if (owner == nullptr) continue;

@@ -3,8 +3,6 @@
 // A visitor that knows which branches lead to where it is: those around it, and those that would have left the
 // function, or the loop, before. Where a branch leaves because a call of CUDA failed, nothing is said of the way past
 // it.
-//
-// Derived has meet_condition(const clang::Expr&), called before a condition is visited, and models().
 #pragma once
 
 #include <algorithm>
@@ -14,47 +12,48 @@
 
 #include "analyzer/lowering/field_uses.h"
 #include "analyzer/lowering/ways_on.h"
-#include "clang/AST/RecursiveASTVisitor.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 
 namespace streamsan::analyzer {
 
-template <typename Derived>
-class SpotVisitor : public clang::RecursiveASTVisitor<Derived> {
-  using Base = clang::RecursiveASTVisitor<Derived>;
+class SpotVisitor : public clang::DynamicRecursiveASTVisitor {
+  using Base = clang::DynamicRecursiveASTVisitor;
 
  public:
-  using typename Base::DataRecursionQueue;
+  bool TraverseFunctionDecl(clang::FunctionDecl* f) override {
+    return in_function(*f, [&] { return Base::TraverseFunctionDecl(f); });
+  }
+  bool TraverseCXXMethodDecl(clang::CXXMethodDecl* f) override {
+    return in_function(*f, [&] { return Base::TraverseCXXMethodDecl(f); });
+  }
+  bool TraverseCXXConstructorDecl(clang::CXXConstructorDecl* f) override {
+    return in_function(*f, [&] { return Base::TraverseCXXConstructorDecl(f); });
+  }
+  bool TraverseCXXDestructorDecl(clang::CXXDestructorDecl* f) override {
+    return in_function(*f, [&] { return Base::TraverseCXXDestructorDecl(f); });
+  }
+  bool TraverseCXXConversionDecl(clang::CXXConversionDecl* f) override {
+    return in_function(*f, [&] { return Base::TraverseCXXConversionDecl(f); });
+  }
+  bool TraverseCaseStmt(clang::CaseStmt* label) override { return in_case(*label); }
+  bool TraverseDefaultStmt(clang::DefaultStmt* label) override { return in_case(*label); }
 
-  bool TraverseFunctionDecl(clang::FunctionDecl* f) { return in_function(f, &Base::TraverseFunctionDecl); }
-  bool TraverseCXXMethodDecl(clang::CXXMethodDecl* f) { return in_function(f, &Base::TraverseCXXMethodDecl); }
-  bool TraverseCXXConstructorDecl(clang::CXXConstructorDecl* f) {
-    return in_function(f, &Base::TraverseCXXConstructorDecl);
-  }
-  bool TraverseCXXDestructorDecl(clang::CXXDestructorDecl* f) {
-    return in_function(f, &Base::TraverseCXXDestructorDecl);
-  }
-  bool TraverseCXXConversionDecl(clang::CXXConversionDecl* f) {
-    return in_function(f, &Base::TraverseCXXConversionDecl);
-  }
-  bool TraverseCaseStmt(clang::CaseStmt* label) { return in_case(*label); }
-  bool TraverseDefaultStmt(clang::DefaultStmt* label) { return in_case(*label); }
-
-  bool TraverseLambdaExpr(clang::LambdaExpr* lambda) {
+  bool TraverseLambdaExpr(clang::LambdaExpr* lambda) override {
     const std::size_t depth = branches_.size();
     const bool go_on = Base::TraverseLambdaExpr(lambda);
     branches_.resize(depth);  // what its body returns from is the lambda
     return go_on;
   }
 
-  bool TraverseIfStmt(clang::IfStmt* choice) {
+  bool TraverseIfStmt(clang::IfStmt* choice) override {
     if (choice->isConstexpr() || choice->getCond() == nullptr) return Base::TraverseIfStmt(choice);
     const clang::Expr* condition = choice->getCond();
-    this->getDerived().meet_condition(*condition);
-    if (!this->TraverseStmt(choice->getInit()) || !this->TraverseStmt(choice->getConditionVariableDeclStmt()) ||
-        !this->TraverseStmt(choice->getCond())) {
+    meet_condition(*condition);
+    if (!TraverseStmt(choice->getInit()) || !TraverseStmt(choice->getConditionVariableDeclStmt()) ||
+        !TraverseStmt(choice->getCond())) {
       return false;
     }
-    const auto success = tells_success(*condition, this->getDerived().models());
+    const auto success = tells_success(*condition, models());
     std::vector<Branch> passed;
     const auto side = [&](bool holds, clang::Stmt* statement) {
       const bool left = leaves(statement).has_value();
@@ -73,28 +72,27 @@ class SpotVisitor : public clang::RecursiveASTVisitor<Derived> {
     return true;
   }
 
-  bool TraverseConditionalOperator(clang::ConditionalOperator* choice) {
-    this->getDerived().meet_condition(*choice->getCond());
+  bool TraverseConditionalOperator(clang::ConditionalOperator* choice) override {
+    meet_condition(*choice->getCond());
     std::vector<Branch> none;
-    return this->TraverseStmt(choice->getCond()) &&
+    return TraverseStmt(choice->getCond()) &&
            in_branch({choice, choice->getCond(), true}, choice->getTrueExpr(), none) &&
            in_branch({choice, choice->getCond(), false}, choice->getFalseExpr(), none);
   }
 
-  bool TraverseBinaryOperator(clang::BinaryOperator* operation, DataRecursionQueue* queue = nullptr) {
-    if (!operation->isLogicalOp()) return Base::TraverseBinaryOperator(operation, queue);
-    this->getDerived().meet_condition(*operation->getLHS());
-    if (!this->TraverseStmt(operation->getLHS())) return false;
+  bool TraverseBinaryOperator(clang::BinaryOperator* operation) override {
+    if (!operation->isLogicalOp()) return Base::TraverseBinaryOperator(operation);
+    meet_condition(*operation->getLHS());
+    if (!TraverseStmt(operation->getLHS())) return false;
     const bool holds = operation->getOpcode() == clang::BO_LAnd;
-    if (tells_success(*operation->getLHS(), this->getDerived().models()) == holds)
-      return this->TraverseStmt(operation->getRHS());
+    if (tells_success(*operation->getLHS(), models()) == holds) return TraverseStmt(operation->getRHS());
     std::vector<Branch> none;
     return in_branch({operation, operation->getLHS(), holds}, operation->getRHS(), none);
   }
 
-  bool TraverseSwitchStmt(clang::SwitchStmt* choice) {
-    if (!this->TraverseStmt(choice->getInit()) || !this->TraverseStmt(choice->getConditionVariableDeclStmt()) ||
-        !this->TraverseStmt(choice->getCond())) {
+  bool TraverseSwitchStmt(clang::SwitchStmt* choice) override {
+    if (!TraverseStmt(choice->getInit()) || !TraverseStmt(choice->getConditionVariableDeclStmt()) ||
+        !TraverseStmt(choice->getCond())) {
       return false;
     }
     std::vector<Branch> passed;
@@ -107,27 +105,27 @@ class SpotVisitor : public clang::RecursiveASTVisitor<Derived> {
     return go_on;
   }
 
-  bool TraverseForStmt(clang::ForStmt* loop) {
-    return this->TraverseStmt(loop->getInit()) && this->TraverseStmt(loop->getConditionVariableDeclStmt()) &&
-           this->TraverseStmt(loop->getCond()) && in_loop(*loop, loop->getBody(), loop->getInc());
+  bool TraverseForStmt(clang::ForStmt* loop) override {
+    return TraverseStmt(loop->getInit()) && TraverseStmt(loop->getConditionVariableDeclStmt()) &&
+           TraverseStmt(loop->getCond()) && in_loop(*loop, loop->getBody(), loop->getInc());
   }
 
-  bool TraverseWhileStmt(clang::WhileStmt* loop) {
-    return this->TraverseStmt(loop->getConditionVariableDeclStmt()) && this->TraverseStmt(loop->getCond()) &&
+  bool TraverseWhileStmt(clang::WhileStmt* loop) override {
+    return TraverseStmt(loop->getConditionVariableDeclStmt()) && TraverseStmt(loop->getCond()) &&
            in_loop(*loop, loop->getBody(), nullptr);
   }
 
   /// Its body is run once at least.
-  bool TraverseDoStmt(clang::DoStmt* loop) {
+  bool TraverseDoStmt(clang::DoStmt* loop) override {
     const auto depth = static_cast<std::ptrdiff_t>(branches_.size());
-    if (!this->TraverseStmt(loop->getBody())) return false;
+    if (!TraverseStmt(loop->getBody())) return false;
     const auto left = std::remove_if(branches_.begin() + depth, branches_.end(),
                                      [](const Branch& branch) { return branch.way != Way::PastReturn; });
     branches_.erase(left, branches_.end());
-    return this->TraverseStmt(loop->getCond());
+    return TraverseStmt(loop->getCond());
   }
 
-  bool TraverseCXXTryStmt(clang::CXXTryStmt* attempt) {
+  bool TraverseCXXTryStmt(clang::CXXTryStmt* attempt) override {
     ++tries_;
     const bool go_on = Base::TraverseCXXTryStmt(attempt);
     --tries_;
@@ -135,12 +133,16 @@ class SpotVisitor : public clang::RecursiveASTVisitor<Derived> {
   }
 
   /// That something was thrown is no case that a function is written for: leaving it here does not count.
-  bool TraverseCXXCatchStmt(clang::CXXCatchStmt* handler) {
+  bool TraverseCXXCatchStmt(clang::CXXCatchStmt* handler) override {
     std::vector<Branch> passed;
     return in_branch({handler}, handler->getHandlerBlock(), passed);
   }
 
  protected:
+  /// Called before a condition is visited.
+  virtual void meet_condition(const clang::Expr& condition) = 0;
+  [[nodiscard]] virtual const Models& models() const = 0;
+
   [[nodiscard]] Spot here() { return {functions_.empty() ? nullptr : functions_.back(), branches_, ++spots_}; }
   /// The function it is in, if any.
   [[nodiscard]] const clang::FunctionDecl* function() const { return functions_.empty() ? nullptr : functions_.back(); }
@@ -157,13 +159,13 @@ class SpotVisitor : public clang::RecursiveASTVisitor<Derived> {
   }
 
  private:
-  template <typename Function>
-  bool in_function(Function* function, bool (Base::*traverse)(Function*)) {
-    functions_.push_back(function);
+  template <typename Go>
+  bool in_function(const clang::FunctionDecl& function, Go go) {
+    functions_.push_back(&function);
     std::vector<Branch> outer = std::exchange(branches_, {});
     const bool outer_failing = std::exchange(failing_, false);
     const unsigned outer_tries = std::exchange(tries_, 0);
-    const bool go_on = (this->*traverse)(function);
+    const bool go_on = go();
     branches_ = std::move(outer);
     failing_ = outer_failing;
     tries_ = outer_tries;
@@ -175,7 +177,7 @@ class SpotVisitor : public clang::RecursiveASTVisitor<Derived> {
   bool in_branch(Branch branch, clang::Stmt* statement, std::vector<Branch>& passed) {
     const std::size_t depth = branches_.size();
     branches_.push_back(branch);
-    const bool go_on = this->TraverseStmt(statement);
+    const bool go_on = TraverseStmt(statement);
     for (std::size_t i = depth + 1; i < branches_.size(); ++i) {
       passed.push_back(branches_[i]);
       passed.back().condition = nullptr;
@@ -189,7 +191,7 @@ class SpotVisitor : public clang::RecursiveASTVisitor<Derived> {
     const bool constructs =
         !functions_.empty() && llvm::isa<clang::CXXConstructorDecl>(functions_.back()) && tries_ == 0;
     if (leaving == Leaving::Program || (leaving == Leaving::Throw && constructs)) return;
-    if (tells_success(*choice.getCond(), this->getDerived().models()) == holds) return;
+    if (tells_success(*choice.getCond(), models()) == holds) return;
     const Way way = leaving == Leaving::Break      ? Way::PastBreak
                     : leaving == Leaving::Continue ? Way::PastContinue
                                                    : Way::PastReturn;
@@ -202,7 +204,7 @@ class SpotVisitor : public clang::RecursiveASTVisitor<Derived> {
       branches_[case_].choice = &label;
       for (std::size_t i = case_ + 1; i < branches_.size(); ++i) branches_[i].condition = nullptr;
     }
-    return this->TraverseStmt(label.getSubStmt());
+    return TraverseStmt(label.getSubStmt());
   }
 
   void go_on_past(const std::vector<Branch>& passed) {

@@ -24,11 +24,11 @@ using clang::dyn_cast;
 using clang::dyn_cast_or_null;
 using clang::isa;
 
-class UnsetStreams : public OwnCodeVisitor<UnsetStreams> {
+class UnsetStreams : public OwnCodeVisitor {
  public:
   using OwnCodeVisitor::OwnCodeVisitor;
 
-  bool VisitFieldDecl(clang::FieldDecl* field) {
+  bool VisitFieldDecl(clang::FieldDecl* field) override {
     if (!is_stream(field)) return true;
     const clang::SourceManager& sources = symbols_.context().getSourceManager();
     const clang::Expr* own = field->getInClassInitializer();
@@ -38,22 +38,22 @@ class UnsetStreams : public OwnCodeVisitor<UnsetStreams> {
       set(field);
     return true;
   }
-  bool VisitCXXConstructorDecl(clang::CXXConstructorDecl* constructor) {
+  bool VisitCXXConstructorDecl(clang::CXXConstructorDecl* constructor) override {
     for (const clang::CXXCtorInitializer* initializer : constructor->inits())
       if (initializer->isWritten()) set(initializer->getMember());
     return true;
   }
-  bool VisitInitListExpr(clang::InitListExpr* list) {
+  bool VisitInitListExpr(clang::InitListExpr* list) override {
     // The written form names no fields.
     const clang::InitListExpr* whole = list->isSemanticForm() ? list : list->getSemanticForm();
     if (whole != nullptr) fill(whole->getType(), whole->inits());
     return true;
   }
-  bool VisitCXXParenListInitExpr(clang::CXXParenListInitExpr* list) {
+  bool VisitCXXParenListInitExpr(clang::CXXParenListInitExpr* list) override {
     fill(list->getType(), list->getInitExprs());
     return true;
   }
-  bool VisitCallExpr(clang::CallExpr* call) {
+  bool VisitCallExpr(clang::CallExpr* call) override {
     const clang::FunctionDecl* callee = call->getDirectCallee();
     if (callee == nullptr || !callee->isInStdNamespace() || call->getNumArgs() < 2) return true;
     if (const auto* given = callee->getTemplateSpecializationArgs()) made_in_place(given->asArray());
@@ -61,27 +61,27 @@ class UnsetStreams : public OwnCodeVisitor<UnsetStreams> {
       made_in_place(of->getTemplateArgs().asArray());
     return true;
   }
-  bool VisitBinaryOperator(clang::BinaryOperator* comparison) {
+  bool VisitBinaryOperator(clang::BinaryOperator* comparison) override {
     if (!comparison->isComparisonOp()) return true;
     for (const clang::Expr* side : {comparison->getLHS(), comparison->getRHS()}) set(named(*side));
     return true;
   }
-  bool VisitImplicitCastExpr(clang::ImplicitCastExpr* cast) {
+  bool VisitImplicitCastExpr(clang::ImplicitCastExpr* cast) override {
     if (cast->getCastKind() == clang::CK_PointerToBoolean) set(named(*cast));
     if (cast->getCastKind() == clang::CK_LValueToRValue) read_.insert(cast->getSubExpr()->IgnoreParens());
     return true;
   }
-  bool VisitMemberExpr(clang::MemberExpr* member) {
+  bool VisitMemberExpr(clang::MemberExpr* member) override {
     if (!read_.contains(member) && !member->getType().isConstQualified())
       set(dyn_cast<clang::FieldDecl>(member->getMemberDecl()));
     return true;
   }
   /// `&Launch::stream`
-  bool VisitDeclRefExpr(clang::DeclRefExpr* name) {
+  bool VisitDeclRefExpr(clang::DeclRefExpr* name) override {
     set(dyn_cast<clang::FieldDecl>(name->getDecl()));
     return true;
   }
-  bool VisitBindingDecl(clang::BindingDecl* part) {
+  bool VisitBindingDecl(clang::BindingDecl* part) override {
     if (part->getBinding() != nullptr) set(named(*part->getBinding()));
     return true;
   }

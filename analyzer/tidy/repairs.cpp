@@ -20,8 +20,8 @@
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
+#include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/ExprCXX.h"
-#include "clang/AST/RecursiveASTVisitor.h"
 #include "clang/AST/StmtCXX.h"
 #include "clang/Basic/SourceManager.h"
 #include "clang/Lex/Lexer.h"
@@ -37,20 +37,20 @@ using clang::SourceRange;
 SourceLocation from_raw(std::uint32_t raw) { return SourceLocation::getFromRawEncoding(raw); }
 
 /// The innermost function around a place, as written: template patterns, not their instantiations.
-class EnclosingFunction : public clang::RecursiveASTVisitor<EnclosingFunction> {
+class EnclosingFunction : public clang::DynamicRecursiveASTVisitor {
  public:
   EnclosingFunction(SourceLocation place, const clang::SourceManager& sources) : place_(place), sources_(sources) {}
 
-  bool TraverseDecl(clang::Decl* decl) {
-    return decl == nullptr || !covers(decl->getSourceRange()) || RecursiveASTVisitor::TraverseDecl(decl);
+  bool TraverseDecl(clang::Decl* decl) override {
+    return decl == nullptr || !covers(decl->getSourceRange()) || clang::DynamicRecursiveASTVisitor::TraverseDecl(decl);
   }
-  bool VisitFunctionDecl(clang::FunctionDecl* function) {
+  bool VisitFunctionDecl(clang::FunctionDecl* function) override {
     if (function->doesThisDeclarationHaveABody() && covers(function->getBody()->getSourceRange())) {
       found = function;
     }
     return true;
   }
-  bool VisitLambdaExpr(clang::LambdaExpr* lambda) {
+  bool VisitLambdaExpr(clang::LambdaExpr* lambda) override {
     if (covers(lambda->getBody()->getSourceRange())) {
       found = lambda->getCallOperator();
     }
