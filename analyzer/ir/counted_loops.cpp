@@ -47,15 +47,22 @@ class Loops {
       }
     }
     std::vector<Counted> result;
+    SettledNumbers numbers(function_);
     for (auto& [head, body] : bodies) {
       if (body.contains(0) && head != 0) continue;
-      const Counted plain{.head = head, .blocks = std::move(body)};
+      Counted plain{.head = head, .blocks = std::move(body)};
+      find_turns(plain);
       Counted loop = plain;
-      const bool counted = counts(loop);
+      PlaceId bound = kNoPlace;
+      bool counted = counts(loop, bound);
       const bool by_elements = counted && (names_elements(loop) || fills(loop));
-      if (!counted) loop = plain;
-      find_turns(loop);
-      if (by_elements || loop.turns > 0) result.push_back(std::move(loop));
+      // The whole function is asked what a variable holds: only for loops that matter.
+      if (bound != kNoPlace && (by_elements || loop.turns > 0)) {
+        loop.end = numbers.in_loop(loop.head, loop.blocks, bound);
+        counted = counted && loop.end;
+      }
+      if (!counted) loop = std::move(plain);
+      if ((counted && by_elements) || loop.turns > 0) result.push_back(std::move(loop));
     }
     std::ranges::stable_sort(result, {}, [](const Counted& loop) { return loop.blocks.size(); });
     return result;
@@ -67,7 +74,8 @@ class Loops {
     const Op* op;
   };
 
-  [[nodiscard]] bool counts(Counted& loop) const {
+  /// `variable`: what holds its end, if that has to be followed.
+  [[nodiscard]] bool counts(Counted& loop, PlaceId& variable) const {
     const Block& head = function_.blocks[loop.head];
     if (head.condition == kNoExpr || head.successors.size() != 2) return false;
     if (!loop.blocks.contains(at(head.successors[0])) || loop.blocks.contains(at(head.successors[1]))) return false;
@@ -81,9 +89,8 @@ class Loops {
     if (text == "$0 < $1" || text == "$0 != $1") {
       loop.number = condition.uses[1];
       if (!resolve(loop)) {
-        loop.end = constant_in_loop(function_, loop.head, loop.blocks, condition.uses[1]);
+        variable = condition.uses[1];
         loop.number = kNoPlace;
-        if (!loop.end) return false;
       }
     } else if (condition.uses.size() == 1 && (text.starts_with("$0 < ") || text.starts_with("$0 != "))) {
       const std::string bound = text.substr(text.rfind(' ') + 1);

@@ -16,9 +16,7 @@
 #include "analyzer/ir/settled.h"
 
 #include <algorithm>
-#include <map>
 #include <string>
-#include <vector>
 
 #include "analyzer/ir/changes.h"
 #include "analyzer/ir/polynomial.h"
@@ -51,6 +49,7 @@ class Constants {
           if (op.source.kind == Operand::Kind::Number)
             for (const PlaceId use : function[op.source.offset].uses) follow(use);
         }
+    find_changes();
   }
 
   /// At the end of each block that has one.
@@ -67,7 +66,7 @@ class Constants {
       const std::size_t block = work.back();
       work.pop_back();
       Held held = *starts_[block];
-      for (const Op& op : function_.blocks[block].ops) apply(held, op);
+      for (const Change& change : changes_[block]) apply(held, change);
       if (ends_[block] == held) continue;
       ends_[block] = held;
       for (const BlockId next : function_.blocks[block].successors)
@@ -143,21 +142,40 @@ class Constants {
     return from;
   }
 
-  void apply(Held& held, const Op& op) const {
-    if (op.target == kNoPlace && op.kind != OpKind::Escape && op.kind != OpKind::HostAccess) return;
-    const bool stores = op.kind == OpKind::Assign;
-    const std::optional<std::int64_t> now = stores ? assigned(held, op) : std::nullopt;
-    const Held before = stores ? held : Held();
-    for (std::size_t i = 0; i < followed_.size(); ++i) {
-      if (op.target == followed_[i])
-        held[i] = now;
-      else if ((held[i] || stores) && may_change(function_, op, followed_[i]))
-        held[i] = stores ? value(before, copied_from(op, followed_[i])) : std::nullopt;
-    }
+  /// What one op does to those that are followed.
+  struct Change {
+    const Op* op;
+    std::optional<std::size_t> target;                     ///< the one that it writes
+    std::vector<std::pair<std::size_t, PlaceId>> changed;  ///< what else it may change, and what is copied into that
+  };
+
+  /// Most ops change none: they are not looked at again, however often their block is.
+  void find_changes() {
+    if (followed_.empty() || followed_.size() > kMost) return;
+    changes_.resize(function_.blocks.size());
+    for (std::size_t block = 0; block < changes_.size(); ++block)
+      for (const Op& op : function_.blocks[block].ops) {
+        if (op.target == kNoPlace && op.kind != OpKind::Escape && op.kind != OpKind::HostAccess) continue;
+        Change change{.op = &op, .target = {}, .changed = {}};
+        for (std::size_t i = 0; i < followed_.size(); ++i)
+          if (op.target == followed_[i])
+            change.target = i;
+          else if (may_change(function_, op, followed_[i]))
+            change.changed.emplace_back(i, op.kind == OpKind::Assign ? copied_from(op, followed_[i]) : kNoPlace);
+        if (change.target || !change.changed.empty()) changes_[block].push_back(std::move(change));
+      }
+  }
+
+  void apply(Held& held, const Change& change) const {
+    const Held before = held;
+    if (change.target)
+      held[*change.target] = change.op->kind == OpKind::Assign ? assigned(before, *change.op) : std::nullopt;
+    for (const auto& [i, from] : change.changed) held[i] = value(before, from);
   }
 
   const Function& function_;
   std::vector<PlaceId> followed_;
+  std::vector<std::vector<Change>> changes_;        ///< by block
   std::vector<std::optional<Held>> starts_, ends_;  ///< by block
 };
 
@@ -223,20 +241,25 @@ class Namer {
 
 }  // namespace
 
-std::optional<std::int64_t> constant_in_loop(const Function& function, std::size_t head,
-                                             const std::set<std::size_t>& blocks, PlaceId number) {
-  if (number == kNoPlace || !is_plain_path(function, number)) return std::nullopt;
+std::optional<std::int64_t> SettledNumbers::in_loop(std::size_t head, const std::set<std::size_t>& blocks,
+                                                    PlaceId number) {
+  if (number == kNoPlace || !is_plain_path(function_, number)) return std::nullopt;
   for (const std::size_t block : blocks)
-    for (const Op& op : function.blocks[block].ops)
-      if (may_change(function, op, number)) return std::nullopt;
-  Constants constants(function, number);
-  constants.run();
+    for (const Op& op : function_.blocks[block].ops)
+      if (may_change(function_, op, number)) return std::nullopt;
+  const auto [known, is_new] = known_.try_emplace(number);
+  if (is_new) {
+    Constants constants(function_, number);
+    constants.run();
+    for (std::size_t block = 0; block < function_.blocks.size(); ++block)
+      known->second.push_back(constants.at_end(block, number));
+  }
   std::optional<std::int64_t> result;
-  for (std::size_t block = 0; block < function.blocks.size(); ++block) {
+  for (std::size_t block = 0; block < function_.blocks.size(); ++block) {
     if (blocks.contains(block)) continue;
-    for (const BlockId next : function.blocks[block].successors) {
+    for (const BlockId next : function_.blocks[block].successors) {
       if (at(next) != head) continue;
-      const auto here = constants.at_end(block, number);
+      const auto here = known->second[block];
       if (!here || (result && result != here)) return std::nullopt;
       result = here;
     }
