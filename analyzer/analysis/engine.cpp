@@ -28,6 +28,7 @@
 #include "analyzer/analysis/beliefs.h"
 #include "analyzer/analysis/duties.h"
 #include "analyzer/analysis/inspector.h"
+#include "analyzer/analysis/last_uses.h"
 #include "analyzer/analysis/null_tests.h"
 #include "analyzer/analysis/number_tests.h"
 #include "analyzer/analysis/order.h"
@@ -48,6 +49,7 @@ class Engine {
         values_(function, program),
         null_tests_(function),
         number_tests_(function),
+        last_uses_(function),
         states_(function.blocks.size()) {}
 
   Verdict run() {
@@ -64,7 +66,8 @@ class Engine {
       verdict.hazards = inspector.take();
       verdict.settled = inspector.settled();
       steps_ += inspector.steps();
-      if (beliefs && (inspector.undecided() || duty_ != nullptr)) under(*beliefs, verdict);
+      verdict.of_callers = beliefs && (inspector.undecided() || duty_ != nullptr);
+      if (verdict.of_callers) under(*beliefs, verdict);
     }
     verdict.steps = steps_;
     return verdict;
@@ -73,6 +76,7 @@ class Engine {
  private:
   struct State {
     Store store;               ///< at the start of the block
+    Store::Merges merges;      ///< in it: what is merged there
     std::optional<Store> end;  ///< at its end; none: not reached
     bool ordered = false;      ///< `order` holds something
     Order order;               ///< at the start of the block
@@ -123,13 +127,9 @@ class Engine {
   }
 
   /// The same for what is merged at the start of block `to`, on the way there.
-  void age_at_edge(Store& store, Order* order, std::uint32_t to) {
-    if (!values_.in_loop(to)) return;
-    const Aging aging{.block = to, .locations = states_[to].store.changed_merges(values_, to, store)};
-    if (aging.locations.empty()) return;
-    values_.start_aging(aging);
-    store.age(values_, aging);
-    if (order != nullptr) order->age(values_, sets_, aging);
+  [[nodiscard]] Aging at_edge(const Store& store, std::uint32_t to) const {
+    if (!values_.in_loop(to)) return {};
+    return {.block = to, .locations = store.changed(states_[to].merges)};
   }
 
   void values_to_fix_point() {
@@ -143,22 +143,27 @@ class Engine {
       const std::uint32_t block = sequence_[*work.begin()];
       work.erase(work.begin());
       State& state = states_[block];
-      std::vector<Store> ends;
+      Ends ends;
       std::vector<std::uint32_t> ended;  // by block that ends so
       for (std::uint32_t before : state.before) {
         if (!states_[before].end || !null_tests_.may_go(values_, *states_[before].end, before, block)) continue;
-        ends.push_back(*states_[before].end);
+        ends.add(*states_[before].end);
         ended.push_back(before);
-        steps_ += ends.back().size();
-        age_at_edge(ends.back(), nullptr, block);
+        steps_ += states_[before].end->size();
+        if (const Aging aging = at_edge(*states_[before].end, block); !aging.locations.empty()) {
+          values_.start_aging(aging);
+          ends.change(ends.size() - 1).age(values_, aging);
+        }
       }
       if (ends.size() > 1) number_tests_.settle(values_, block, ended, ends);
-      if (block == 0) ends.emplace_back();  // What the function is entered with.
-      if (ends.empty()) continue;
+      const Store nothing;  // What the function is entered with.
+      if (block == 0) ends.add(nothing);
+      if (ends.size() == 0) continue;
       constexpr std::uint32_t kPatience = 8;
-      Store start = Store::join(values_, block, std::move(ends), state.store, ++state.visits > kPatience);
+      Store start = Store::join(values_, block, ends, last_uses_, state.store, ++state.visits > kPatience);
       if (state.end && start == state.store) continue;
       state.store = start;
+      state.merges = start.merges(values_, block);
       for (OpIndex i = 0; i < function_.blocks[block].ops.size(); ++i) {
         const OpIndex index = values_.first_op(block) + i;
         steps_ += 1 + start.size();
@@ -189,8 +194,10 @@ class Engine {
         if (!null_tests_.may_go(values_, store, block, to)) continue;
         State& state = states_[to];
         Order incoming = out;
-        Store at_edge = store;
-        age_at_edge(at_edge, &incoming, to);
+        if (const Aging aging = at_edge(store, to); !aging.locations.empty()) {
+          values_.start_aging(aging);
+          incoming.age(values_, sets_, aging);
+        }
         const bool back = number_[block] >= number_[to];
         const bool changed = state.order.join(values_, sets_, incoming, back, !state.ordered);
         if (changed || !state.ordered) work.insert(number_[to]);
@@ -293,6 +300,7 @@ class Engine {
   Values values_;
   NullTests null_tests_;
   NumberTests number_tests_;
+  LastUses last_uses_;
   Sets sets_;
   std::vector<State> states_;
   std::vector<std::uint32_t> sequence_;  ///< reachable blocks in reverse postorder

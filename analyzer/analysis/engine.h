@@ -28,6 +28,7 @@ struct Verdict {
   std::vector<Settled> settled;  ///< releases of tensors that are in order here, whatever a callee alone shows
   std::vector<Hazard> hazards;   ///< all levels and all checks; one per pair of sites; in source order of `later`
   std::string gave_up;           ///< why the function was not analysed; empty: it was
+  bool of_callers = false;       ///< what is known of its callers' streams was asked, too
   std::uint64_t steps = 0;       ///< what it cost: ops, each with the entries of the state it was applied to
 };
 

@@ -57,16 +57,15 @@ const NumberTests::Test* NumberTests::on_the_way(std::uint32_t from, std::uint32
   return nullptr;
 }
 
-void NumberTests::settle(Values& values, std::uint32_t to, const std::vector<std::uint32_t>& before,
-                         std::vector<Store>& ends) const {
+void NumberTests::settle(Values& values, std::uint32_t to, const std::vector<std::uint32_t>& before, Ends& ends) const {
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const Test* passed = on_the_way(before[i], to);
     if (passed == nullptr) continue;
-    for (const Store& other : ends) {
-      const ValueId held = other.load(values, passed->place);
+    for (std::size_t other = 0; other < ends.size(); ++other) {
+      const ValueId held = ends[other].load(values, passed->place);
       const Value& value = values[held];
       if (value.kind != Value::Kind::Constant || values[value.key].constant != passed->number) continue;
-      ends[i].learn(values, passed->place, held);
+      ends.change(i).learn(values, passed->place, held);
       break;
     }
   }

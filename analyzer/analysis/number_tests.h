@@ -19,8 +19,7 @@ class NumberTests {
 
   /// Before the blocks `before`, which end in `ends`, meet at block `to`: where one of them holds a number, another one
   /// of which a branch says the same number is given it.
-  void settle(Values& values, std::uint32_t to, const std::vector<std::uint32_t>& before,
-              std::vector<Store>& ends) const;
+  void settle(Values& values, std::uint32_t to, const std::vector<std::uint32_t>& before, Ends& ends) const;
 
  private:
   struct Test {

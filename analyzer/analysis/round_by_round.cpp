@@ -47,6 +47,7 @@ void look_round_by_round(ir::WrittenOut written, const ir::Program& program, con
   ir::complete_copies(written.function);
   Verdict more = analyze(written.function, program, options, &roles);
   verdict.steps += more.steps;
+  verdict.of_callers = verdict.of_callers || more.of_callers;
   if (!more.gave_up.empty()) return;
   bool keeps = false;
   for (const ir::Block& block : written.function.blocks)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "analyzer/analysis/last_uses.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
@@ -332,15 +333,25 @@ void Store::age(Values& values, const Aging& aging) {
   held_.add(std::move(moved));
 }
 
-Store Store::join(Values& values, std::uint32_t block, std::vector<Store> ends, const Store& before, bool sticky) {
-  if (ends.size() == 1) return std::move(ends.front());
+Store Store::join(Values& values, std::uint32_t block, const Ends& ends, const LastUses& uses, const Store& before,
+                  bool sticky) {
+  const auto is_dead = [&](LocationId location) {
+    const Location& top = values[values.top(location)];
+    return top.kind == LKind::Root && uses.is_dead(block, top.root);
+  };
+  if (ends.size() == 1) {
+    Store result = ends[0];
+    result.held_.erase_if([&](const Held::Entry& entry) { return is_dead(entry.first); });
+    return result;
+  }
   const auto is_merge = [&](ValueId id, LocationId location) {
     const Value& value = values[id];
     return value.kind == Value::Kind::Merge && value.site == block && value.location == location && !value.older;
   };
   // Where each of them has come to: all are walked through together, in the order of locations.
   std::vector<Held::const_iterator> at;
-  for (const Store& end : ends) at.push_back(end.held_.begin());
+  for (std::size_t end = 0; end < ends.size(); ++end) at.push_back(ends[end].held_.begin());
+  Held::const_iterator earlier = before.held_.begin();
   const auto holds = [&](std::size_t end, LocationId location) {
     return at[end] != ends[end].held_.end() && at[end]->first == location;
   };
@@ -350,11 +361,13 @@ Store Store::join(Values& values, std::uint32_t block, std::vector<Store> ends, 
   const auto merge = [&](LocationId location) {
     const ir::PlaceId seen = values.seen(location);
     const bool pointer = seen != ir::kNoPlace && values.function()[seen].type == TypeKind::Pointer;
+    while (earlier != before.held_.end() && earlier->first < location) ++earlier;
+    std::optional<ValueId> merged;
+    if (earlier != before.held_.end() && earlier->first == location && is_merge(earlier->second, location))
+      merged = earlier->second;
     std::optional<ValueId> joined;
-    if (sticky)
-      if (const auto earlier = before.held_.find(location);
-          earlier != before.held_.end() && is_merge(earlier->second, location))
-        joined = earlier->second;
+    if (sticky) joined = merged;
+    const auto name = [&] { return merged ? *merged : values.merge(block, location); };
     for (std::size_t end = 0; end < ends.size(); ++end) {
       std::optional<ValueId> value;
       if (holds(end, location)) value = at[end]->second;
@@ -368,29 +381,38 @@ Store Store::join(Values& values, std::uint32_t block, std::vector<Store> ends, 
         if (*joined == kNull) joined = value;
         continue;
       }
-      joined = !joined || *joined == *value ? *value : values.merge(block, location);
+      joined = !joined || *joined == *value ? *value : name();
     }
-    return joined ? *joined : values.merge(block, location);
-  };
-  const auto alike = [&](LocationId location) {
-    for (std::size_t end = 0; end < ends.size(); ++end)
-      if (!holds(end, location) || at[end]->second != at.front()->second) return false;
-    return true;
+    return joined ? *joined : name();
   };
   Store result;
   std::vector<Held::Entry> held;
-  held.reserve(ends.front().size());
+  held.reserve(ends[0].size());
   for (;;) {
-    std::optional<LocationId> next;
+    Held::Entry next{};
+    std::size_t holders = 0;
+    bool alike = true;
+    for (std::size_t end = 0; end < ends.size(); ++end) {
+      if (at[end] == ends[end].held_.end()) continue;
+      if (holders == 0 || at[end]->first < next.first) {
+        next = *at[end];
+        holders = 1;
+        alike = true;
+      } else if (at[end]->first == next.first) {
+        ++holders;
+        alike = alike && at[end]->second == next.second;
+      }
+    }
+    if (holders == 0) break;
+    if (!is_dead(next.first)) {
+      if (sticky || !alike || holders < ends.size()) next.second = merge(next.first);
+      held.push_back(next);
+    }
     for (std::size_t end = 0; end < ends.size(); ++end)
-      if (at[end] != ends[end].held_.end() && (!next || at[end]->first < *next)) next = at[end]->first;
-    if (!next) break;
-    held.push_back({*next, !sticky && alike(*next) ? at.front()->second : merge(*next)});
-    for (std::size_t end = 0; end < ends.size(); ++end)
-      if (holds(end, *next)) ++at[end];
+      if (holds(end, next.first)) ++at[end];
   }
-  for (const Store& end : ends)
-    for (const auto& [star, made] : end.makers_) {
+  for (std::size_t end = 0; end < ends.size(); ++end)
+    for (const auto& [star, made] : ends[end].makers_) {
       const auto [it, added] = result.makers_.try_emplace(star, made);
       it->second = values.join(it->second, made);
     }
@@ -398,14 +420,22 @@ Store Store::join(Values& values, std::uint32_t block, std::vector<Store> ends, 
   return result;
 }
 
-std::vector<LocationId> Store::changed_merges(const Values& values, std::uint32_t block, const Store& end) const {
-  std::vector<LocationId> result;
+Store::Merges Store::merges(const Values& values, std::uint32_t block) const {
+  Merges result;
   for (const auto& [location, value] : held_) {
     const Value& merged = values[value];
-    if (merged.kind != Value::Kind::Merge || merged.site != block || merged.older || merged.location != location)
-      continue;
-    const auto theirs = end.held_.find(location);
-    if (theirs == end.held_.end() || theirs->second != value) result.push_back(location);
+    if (merged.kind == Value::Kind::Merge && merged.site == block && !merged.older && merged.location == location)
+      result.emplace_back(location, value);
+  }
+  return result;
+}
+
+std::vector<LocationId> Store::changed(const Merges& merges) const {
+  std::vector<LocationId> result;
+  Held::const_iterator at = held_.begin();
+  for (const auto& [location, value] : merges) {
+    at = std::ranges::lower_bound(at, held_.end(), location, {}, &Held::Entry::first);
+    if (at == held_.end() || at->first != location || at->second != value) result.push_back(location);
   }
   return result;
 }

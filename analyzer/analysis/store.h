@@ -20,12 +20,18 @@
 // into a field of what came from outside, the same field of every other such object holds something else from then on.
 #pragma once
 
+#include <algorithm>
+#include <deque>
+#include <utility>
 #include <vector>
 
 #include "analyzer/analysis/sorted_map.h"
 #include "analyzer/analysis/values.h"
 
 namespace streamsan::analyzer {
+
+class Ends;
+class LastUses;
 
 class Store {
  public:
@@ -51,11 +57,15 @@ class Store {
   void learn(Values& values, ir::PlaceId place, ValueId value);
   void apply(Values& values, OpIndex index);
   void age(Values& values, const Aging& aging);
-  /// What holds at the start of `block` when the blocks before it end in `ends`. `sticky`: what was merged in `before`
-  /// stays so, which makes the analysis end.
-  static Store join(Values& values, std::uint32_t block, std::vector<Store> ends, const Store& before, bool sticky);
-  /// The locations merged at `block` that hold something else at the end of a block before it, which ends in `end`.
-  std::vector<LocationId> changed_merges(const Values& values, std::uint32_t block, const Store& end) const;
+  /// What holds at the start of `block` when the blocks before it end in `ends`, without what is of no use from there
+  /// on. `sticky`: what was merged in `before` stays so, which makes the analysis end.
+  static Store join(Values& values, std::uint32_t block, const Ends& ends, const LastUses& uses, const Store& before,
+                    bool sticky);
+  /// The locations merged at `block`, at the start of which this holds, and what they hold.
+  using Merges = std::vector<std::pair<LocationId, ValueId>>;
+  [[nodiscard]] Merges merges(const Values& values, std::uint32_t block) const;
+  /// Those of `merges` that hold something else here, at the end of a block before it.
+  [[nodiscard]] std::vector<LocationId> changed(const Merges& merges) const;
 
   /// How much there is to walk through.
   [[nodiscard]] std::size_t size() const { return held_.size(); }
@@ -74,6 +84,23 @@ class Store {
   using Held = SortedMap<LocationId, ValueId>;
   Held held_;
   SortedMap<LocationId, MakersId> makers_;  ///< by starred location of local arrays
+};
+
+/// What the blocks before one end in. Of those that are changed on the way a copy is made.
+class Ends {
+ public:
+  void add(const Store& end) { ends_.push_back(&end); }
+  Store& change(std::size_t end) {
+    if (std::ranges::none_of(own_, [&](const Store& own) { return &own == ends_[end]; }))
+      ends_[end] = &own_.emplace_back(*ends_[end]);
+    return const_cast<Store&>(*ends_[end]);
+  }
+  [[nodiscard]] const Store& operator[](std::size_t end) const { return *ends_[end]; }
+  [[nodiscard]] std::size_t size() const { return ends_.size(); }
+
+ private:
+  std::vector<const Store*> ends_;
+  std::deque<Store> own_;
 };
 
 }  // namespace streamsan::analyzer
