@@ -144,6 +144,7 @@ struct Access {
   Certainty before_wait = Certainty::No;
   Mode early = Mode::Unknown;   ///< unless before_wait is No
   SiteId early_site = kNoSite;  ///< where, in the kernel; not part of the text form
+  friend bool operator==(const Access&, const Access&) = default;
 };
 
 /// What an Enqueue is. The words of messages follow from it.
@@ -263,6 +264,7 @@ struct Op {
   /// Copies of one op (paths.h) have the same, their number in the function as it was; kNoOrigin: it has no copies.
   std::uint32_t origin = kNoOrigin;
   static constexpr std::uint32_t kNoOrigin = UINT32_MAX;
+  friend bool operator==(const Op&, const Op&) = default;
 };
 
 struct Block {
@@ -270,6 +272,7 @@ struct Block {
   std::vector<BlockId> successors;  ///< condition: [0] where it holds, [1] where not
   ExprId condition = kNoExpr;       ///< of a two-way branch, where it is a scalar expression
   bool loop_head = false;           ///< target of a back edge
+  friend bool operator==(const Block&, const Block&) = default;
 };
 
 /// One function. blocks[0] is the entry; a block without successors ends it: with a Return, or by abort or throw.

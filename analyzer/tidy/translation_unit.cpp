@@ -44,6 +44,7 @@
 #include "analyzer/ir/size_queries.h"
 #include "analyzer/ir/text.h"
 #include "analyzer/tidy/fingerprint.h"
+#include "analyzer/tidy/instances.h"
 #include "analyzer/tidy/lanes.h"
 #include "analyzer/tidy/runs.h"
 #include "analyzer/tidy/sides.h"
@@ -102,6 +103,28 @@ std::vector<std::string> not_followed(const ir::Program& program) {
     }
   }
   return {out.begin(), out.end()};
+}
+
+/// As it is, and with its loops written out.
+Verdict look_at(ir::Function closed, const ir::Program& program, const EngineOptions& limits, const Roles& roles,
+                bool with_streams) {
+  std::optional<ir::WrittenOut> written = with_streams ? ir::write_out_loops(closed) : std::nullopt;
+  ir::tell_paths_apart(closed);
+  ir::complete_copies(closed);
+  const std::optional<Duty> duty = owe(closed, program);
+  Verdict verdict = analyze(closed, program, limits, &roles, duty ? &*duty : nullptr);
+  if (written && verdict.gave_up.empty()) {
+    EngineOptions left = limits;
+    left.most_steps -= std::min(left.most_steps, verdict.steps);
+    look_round_by_round(std::move(*written), program, left, roles, verdict);
+  }
+  return verdict;
+}
+
+/// Nor to any other that does the same: no caller of its own was asked.
+bool shows_nothing(const Verdict& verdict) {
+  return verdict.gave_up.empty() && !verdict.of_callers && verdict.hazards.empty() && verdict.duties.empty() &&
+         verdict.settled.empty();
 }
 
 Hazard hazard_of(const GridWait& wait) {
@@ -205,6 +228,7 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     smallest_first.push_back(&root);
   }
   std::ranges::stable_sort(smallest_first, {}, &Root::weight);
+  Instances instances(lowered.program, lowered.roots);
   for (Root* root : smallest_first) {
     const std::string& usr = root->usr;
     const ir::Function& function = lowered.program.functions.at(usr);
@@ -212,19 +236,14 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     Verdict verdict{.duties = {}, .hazards = {}, .gave_up = kNoStepsLeft};
     if (limits.most_steps > 0) {
       ir::Function closed = inliner.close(usr);
+      const bool known = instances.is_known(closed);
+      std::optional<ir::Function> as_closed;
+      if (!known && instances.has_others(closed)) as_closed = closed;
       ir::expand_graph_launches(closed);
       std::ranges::move(records_on_wrong_devices(closed, lowered.program), std::back_inserter(failing_records));
       with_streams = has_stream_operations(closed);
-      std::optional<ir::WrittenOut> written = with_streams ? ir::write_out_loops(closed) : std::nullopt;
-      ir::tell_paths_apart(closed);
-      ir::complete_copies(closed);
-      const std::optional<Duty> duty = owe(closed, lowered.program);
-      verdict = analyze(closed, lowered.program, limits, &roles, duty ? &*duty : nullptr);
-      if (written && verdict.gave_up.empty()) {
-        EngineOptions left = limits;
-        left.most_steps -= std::min(left.most_steps, verdict.steps);
-        look_round_by_round(std::move(*written), lowered.program, left, roles, verdict);
-      }
+      verdict = known ? Verdict() : look_at(std::move(closed), lowered.program, limits, roles, with_streams);
+      if (as_closed && shows_nothing(verdict)) instances.keep(std::move(*as_closed));
       limits.most_steps -= std::min(limits.most_steps, verdict.steps);
     }
     root->gave_up = verdict.gave_up;
