@@ -170,6 +170,7 @@ void Walk::finish_block(const clang::CFGBlock& block) {
   const std::size_t from = last_[block.getBlockID()];
   out_.go_on_in(from);
   if (!out_.ops().empty() && out_.ops().back().kind == OpKind::Return) return;
+  if (ask_cases(block, from)) return;
   const std::vector<const clang::CFGBlock*> next = next_blocks(block, first_call_);
   for (const clang::CFGBlock* to : next) {
     if (leaves_for_good(block) && to == &block.getParent()->getExit()) continue;
@@ -190,6 +191,55 @@ void Walk::finish_block(const clang::CFGBlock& block) {
   if (known.uses.empty() && !known.constant) return;
   const ir::ExprId id = out_.add(std::move(known));
   out_.function().blocks[from].condition = id;
+}
+
+bool Walk::ask_cases(const clang::CFGBlock& block, std::size_t from) {
+  const auto* chosen = llvm::dyn_cast_or_null<clang::SwitchStmt>(block.getTerminatorStmt());
+  if (chosen == nullptr) return false;
+  const auto* named = llvm::dyn_cast<clang::DeclRefExpr>(chosen->getCond()->IgnoreParenCasts());
+  const auto* parameter = named == nullptr ? nullptr : llvm::dyn_cast<clang::ParmVarDecl>(named->getDecl());
+  const ir::PlaceId place = parameter == nullptr ? ir::kNoPlace : places_.known(*parameter);
+  if (place == ir::kNoPlace || out_[place].type != ir::TypeKind::Integer) return false;
+  const std::string name = out_.spell(place);
+  struct Case {
+    std::string asked;
+    const clang::CFGBlock* block;
+  };
+  constexpr std::size_t kMostCases = 16;
+  std::vector<Case> cases;
+  const clang::CFGBlock* otherwise = nullptr;
+  for (const clang::CFGBlock* next : next_blocks(block, first_call_)) {
+    const auto* label = llvm::dyn_cast_or_null<clang::CaseStmt>(next->getLabel());
+    if (label == nullptr) {
+      otherwise = next;
+      continue;
+    }
+    const auto low = constant(label->getLHS(), unit_.context);
+    const auto high = label->getRHS() == nullptr ? low : constant(label->getRHS(), unit_.context);
+    if (!low || !high) return false;
+    const std::string from_low = name + " >= " + std::to_string(*low);
+    cases.push_back({label->getRHS() == nullptr ? name + " == " + std::to_string(*low)
+                                                : from_low + " && " + name + " <= " + std::to_string(*high),
+                     next});
+  }
+  if (cases.empty() || cases.size() > kMostCases) return false;
+  if (otherwise == nullptr) {  // all values of an enumeration have a case
+    otherwise = cases.back().block;
+    cases.pop_back();
+  }
+  terminators_[from] = chosen;
+  for (const Case& one : cases) {
+    const bool last = &one == &cases.back();
+    const std::size_t rest = last ? first_[otherwise->getBlockID()] : out_.new_block();
+    out_.link(from, first_[one.block->getBlockID()]);
+    out_.link(from, rest);
+    const ir::ExprId asked = out_.add({.text = one.asked, .uses = {place}, .constant = {}});
+    out_.function().blocks[from].condition = asked;
+    from = rest;
+  }
+  if (cases.empty()) out_.link(from, first_[otherwise->getBlockID()]);
+  terminators_.resize(out_.function().blocks.size());
+  return true;
 }
 
 const clang::Expr* Walk::asked_in(const clang::CFGBlock& block, const clang::Expr& condition) const {
