@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "judge/build_id.h"
@@ -49,22 +50,33 @@ AccessMode mode_of(ptx::Mode mode) {
   return AccessMode::Write;
 }
 
-/// What is touched for sure, where this launch has it.
-void add_exact(const ptx::Slice& slice, const ptx::Touched& touched, std::span<const std::byte> arguments,
-               std::vector<ordering::KernelBytes>& out) {
-  const auto placed = touched.exact ? slice.placed(touched, arguments) : std::nullopt;
-  if (!placed) return;
-  const ptx::Piece& piece = *placed;
-  out.push_back({.bytes = {.base = piece.address,
-                           .width = piece.width,
-                           .pitch = piece.pitch,
-                           .rows = piece.rows,
-                           .slices = piece.slices,
-                           .slice_pitch = piece.slice_pitch},
-                 .mode = mode_of(touched.mode),
-                 .early = touched.early});
+ordering::KernelBytes bytes_of(const ptx::Piece& piece, const ptx::Touched& touched) {
+  return {.bytes = {.base = piece.address,
+                    .width = piece.width,
+                    .pitch = piece.pitch,
+                    .rows = piece.rows,
+                    .slices = piece.slices,
+                    .slice_pitch = piece.slice_pitch},
+          .mode = mode_of(touched.mode),
+          .early = touched.early};
 }
 
+/// Adds what the launch touches for sure, only what is early if that is wanted. False, and nothing is added: some of it
+/// would be where there is no memory.
+bool add_exact(const ptx::Slice& slice, const ptx::Result& result, std::span<const std::byte> arguments,
+               bool early_only, std::vector<ordering::KernelBytes>& out) {
+  const std::size_t before = out.size();
+  for (const ptx::Touched& touched : result.touched) {
+    if (!touched.exact || (early_only && !touched.early)) continue;
+    const std::optional<ptx::Piece> placed = slice.placed(touched, arguments);
+    if (!placed) {
+      out.resize(before);
+      return false;
+    }
+    out.push_back(bytes_of(*placed, touched));
+  }
+  return true;
+}
 std::uint64_t parameter_bytes(const ptx::Kernel& kernel) {
   std::uint64_t end = 0;
   for (const ptx::Parameter& each : kernel.parameters) end = std::max(end, std::uint64_t{each.offset} + each.bytes);
@@ -151,6 +163,7 @@ const ptx::Result* Code::evaluate(std::uint32_t index, const ptx::KnownKernel& c
       arguments.result = &found->second;
     } else if (steps_ + kernel.steps < allowed && kernel.failures < kMostFailures) {
       ptx::Result result = ptx::evaluate(*code.slice, {common.grid, common.block, common.arguments});
+      argument_bytes_ += common.arguments.size();
       arguments.result = &results_.emplace(std::move(common), std::move(result)).first->second;
       kernel.steps = arguments.result->steps;
       steps_ += kernel.steps;
@@ -226,9 +239,7 @@ void Code::add_early(std::uint32_t index, const Kernel& kernel, std::uint64_t ha
   if (!code || !code->facts.grid.waits || found == arguments_.end()) return;
   if (parameter_bytes(code->kernel) != found->second.bytes.size()) return;
   const ptx::Result* result = evaluate(index, *code, found->second);
-  if (!result) return;
-  for (const ptx::Touched& touched : result->touched)
-    if (touched.early) add_exact(*code->slice, touched, found->second.bytes, bytes);
+  if (result) add_exact(*code->slice, *result, found->second.bytes, true, bytes);
 }
 
 Code::Conclusion Code::conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t hash,
@@ -245,6 +256,7 @@ Code::Conclusion Code::conclude(std::uint32_t index, const Kernel& kernel, std::
     if (parameter_bytes(code->kernel) != found->second.bytes.size()) return {};
     argument_bytes = found->second.bytes;
     result = evaluate(index, *code, found->second);
+    if (result && !add_exact(*code->slice, *result, argument_bytes, false, bytes)) result = nullptr;
   }
   std::size_t kept = 0;
   std::vector<ordering::PointerArgument> early;
@@ -284,9 +296,7 @@ Code::Conclusion Code::conclude(std::uint32_t index, const Kernel& kernel, std::
       std::memcpy(&value, argument_bytes.data() + word * ptx::kWordBytes, sizeof value);
     return value < kLeastAddress;
   });
-  if (!result) return {.complete = false, .confined = confined};
-  for (const ptx::Touched& touched : result->touched) add_exact(*code->slice, touched, argument_bytes, bytes);
-  return {.complete = result->complete, .confined = confined};
+  return {.complete = result && result->complete, .confined = confined};
 }
 
 }  // namespace streamsan::judge

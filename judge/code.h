@@ -16,10 +16,10 @@
 // it.
 //
 // Cost: each kernel is parsed once, and evaluated once for all launches that agree in what decides about its addresses
-// (ptx/slice.h). All evaluations together may take kFirstSteps
-// and kStepsPerLaunch for each launch so far, kMostSteps at most: so a run of a thousand launches is not judged for longer
-// than it took, and the same trace is always judged alike. A kernel that costs more than is left waits, others do not. One
-// that could not be evaluated kMostFailures times is not tried again.
+// (ptx/slice.h). All evaluations together may take kFirstSteps and kStepsPerLaunch for each launch so far, kMostSteps at
+// most: so a run of a thousand launches is not judged for longer than it took, and the same trace is always judged alike.
+// A kernel that costs more than is left waits, others do not. One that could not be evaluated kMostFailures times is not
+// tried again.
 #pragma once
 
 #include <array>
@@ -43,11 +43,15 @@ namespace streamsan::judge {
 class Code {
  public:
   static constexpr std::uint64_t kFirstSteps = 10'000'000;  ///< half a second
-  static constexpr std::uint64_t kStepsPerLaunch = 5'000;
-  static constexpr std::uint64_t kMostSteps = 300'000'000;
+  static constexpr std::uint64_t kStepsPerLaunch = 1'000;
+  static constexpr std::uint64_t kMostSteps = 100'000'000;
   static constexpr unsigned kMostFailures = 3;
   static constexpr std::size_t kMostLaunches = std::size_t{1} << 16;
   static constexpr std::size_t kMostArgumentBytes = std::size_t{64} << 20;
+
+  Code() = default;
+  Code(const Code&) = delete;  // launches point to results
+  Code& operator=(const Code&) = delete;
 
   /// Off, as it is at first: nothing is read and nothing concluded. `started`: when the process did, in nanoseconds of
   /// CLOCK_REALTIME; a file without a build id that changed since then is not the one that was recorded.

@@ -100,11 +100,13 @@ Accesses::Answer Accesses::add(const Threads& threads, Arithmetic& arithmetic, c
   const auto where = arithmetic.exact(address, kAddress);
   if (arithmetic.cut) return Answer::Cut;
   const bool early = facts_.grid.early[static_cast<std::size_t>(&instruction - kernel_.instructions.data())];
+  const int base = memory.reg >= 0 ? bases_.registers[static_cast<std::size_t>(memory.reg)] : kNoBase;
   if (where && access.bytes > 0 && !perhaps) {
-    const bool added = sets_[{origin, access.mode, true, early}].add(*where, access.bytes, threads.box);
+    const bool added = sets_[{origin, access.mode, true, early, base}].add(*where, access.bytes, threads.box);
     return added ? Answer::Noted : Answer::Failed;
   }
-  if (where && access.bytes > 0) sets_[{origin, access.mode, false, early}].add(*where, access.bytes, threads.box);
+  if (where && access.bytes > 0)
+    sets_[{origin, access.mode, false, early, base}].add(*where, access.bytes, threads.box);
   doubt(memory, false);
   return Answer::Noted;
 }
@@ -118,13 +120,6 @@ void Accesses::doubt(const Operand& operand, bool everything) {
     if (origin.contains(word) || (through_memory && facts_.words[word].escapes)) settled_[word] = false;
 }
 
-/// That of what is made from these words: there is one at most, or it would be none (bases.h).
-int Accesses::base_in(const Origin& origin) const {
-  for (std::size_t word = 0; word < bases_.size(); ++word)
-    if (bases_[word] && origin.contains(word)) return static_cast<int>(word);
-  return -1;
-}
-
 bool Accesses::finish(Result& result, std::size_t most) {
   for (auto& [what, bytes] : sets_) {
     // An upper bound is a courtesy: without it the pointer is not settled, and that says it all.
@@ -132,9 +127,8 @@ bool Accesses::finish(Result& result, std::size_t most) {
       if (what.exact) return false;
       continue;
     }
-    const int base = base_in(what.origin);
     for (const Piece& piece : bytes.pieces())
-      result.touched.push_back({piece, what.mode, what.exact, what.early, base});
+      result.touched.push_back({piece, what.mode, what.exact, what.early, what.base});
   }
   result.evaluated = true;
   result.complete = complete_;

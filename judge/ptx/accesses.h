@@ -45,6 +45,7 @@ class Accesses {
     Mode mode;
     bool exact;
     bool early;
+    int base;
     auto operator<=>(const What&) const = default;
   };
   struct Access {
@@ -57,11 +58,10 @@ class Accesses {
   Answer add(const Threads& threads, Arithmetic& arithmetic, const Instruction& instruction, const Access& access,
              bool perhaps);
   void doubt(const Operand& operand, bool everything);
-  [[nodiscard]] int base_in(const Origin& origin) const;
 
   const Kernel& kernel_;
   const Facts& facts_;
-  const std::vector<bool>& bases_;
+  const Bases& bases_;
   const Registers& registers_;
   std::map<What, ByteSet> sets_;
   std::vector<bool> settled_;

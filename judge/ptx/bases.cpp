@@ -2,6 +2,7 @@
 #include "judge/ptx/bases.h"
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "judge/ptx/facts.h"
@@ -12,61 +13,71 @@ namespace {
 using Kind = Operand::Kind;
 
 /// What a register holds: kUnset before it is known, kOwn if no base is in it, else the word.
-constexpr int kUnset = -2, kOwn = -1;
+constexpr int kUnset = -2, kOwn = kNoBase;
 
-class Bases {
+class Search {
  public:
-  Bases(const Kernel& kernel, std::size_t words, int unused)
-      : kernel_(kernel), unused_(unused), holds_(static_cast<std::size_t>(kernel.registers), kUnset), bases_(words) {
-    for (const Instruction& instruction : kernel.instructions) offer(instruction);
+  Search(const Kernel& kernel, std::size_t words)
+      : kernel_(kernel), holds_(static_cast<std::size_t>(kernel.registers), kUnset), bases_(words) {
+    offer();
     while (changed_) {
       changed_ = false;
       for (const Instruction& instruction : kernel.instructions) pass(instruction);
     }
   }
 
-  std::vector<bool> take() { return std::move(bases_); }
+  Bases take() {
+    // A value that nothing is said of is unknown in every launch.
+    for (int& word : holds_) word = usable(word);
+    return {std::move(bases_), std::move(holds_)};
+  }
 
  private:
   static bool is_parameter_load(const Instruction& instruction) {
     return instruction.op == Op::Load && instruction.space == Space::Param && instruction.operands.size() == 2;
   }
 
-  /// The word that an element of ld.param reads whole; kOwn: none.
-  [[nodiscard]] int word_of(const Instruction& instruction, std::size_t element) const {
-    const Operand& memory = instruction.operands[1];
+  /// Where an element of ld.param begins. Nothing: at no place that is known.
+  [[nodiscard]] std::optional<std::uint64_t> place_of(const Instruction& load, std::size_t element) const {
+    const Operand& memory = load.operands[1];
     const Parameter* parameter = memory.reg < 0 ? kernel_.parameter(memory.symbol) : nullptr;
-    if (!parameter || memory.immediate < 0 || instruction.type.bits != 8 * kWordBytes) return kOwn;
-    const std::uint64_t at =
-        parameter->offset + static_cast<std::uint64_t>(memory.immediate) + element * kWordBytes;
-    if (at % kWordBytes != 0 || at / kWordBytes >= bases_.size()) return kOwn;
-    return static_cast<int>(at / kWordBytes);
+    if (!parameter || memory.immediate < 0) return std::nullopt;
+    return parameter->offset + static_cast<std::uint64_t>(memory.immediate) + element * load.type.bits / 8;
   }
 
-  /// At first every word that is read whole may be one.
-  void offer(const Instruction& instruction) {
-    if (!is_parameter_load(instruction)) return;
-    const std::size_t values = instruction.operands[0].kind == Kind::List ? instruction.operands[0].elements.size() : 1;
-    for (std::size_t i = 0; i < values; ++i)
-      if (const int word = word_of(instruction, i); word >= 0 && !read_in_parts(word)) bases_[static_cast<std::size_t>(word)] = true;
+  /// The word that an element of ld.param reads whole; kOwn: none.
+  [[nodiscard]] int word_of(const Instruction& load, std::size_t element) const {
+    const auto place = place_of(load, element);
+    if (!place || load.type.bits != 8 * kWordBytes || *place % kWordBytes != 0) return kOwn;
+    return *place / kWordBytes < bases_.size() ? static_cast<int>(*place / kWordBytes) : kOwn;
   }
 
-  [[nodiscard]] bool read_in_parts(int word) const {
-    const std::uint64_t begin = static_cast<std::uint64_t>(word) * kWordBytes;
-    for (const Instruction& each : kernel_.instructions) {
-      if (!is_parameter_load(each) || each.type.bits == 8 * kWordBytes) continue;
-      const Operand& memory = each.operands[1];
-      const Parameter* parameter = kernel_.parameter(memory.symbol);
-      if (!parameter) continue;
-      const std::uint64_t at = parameter->offset + static_cast<std::uint64_t>(memory.immediate);
-      if (at < begin + kWordBytes && at + access_bytes(each) > begin) return true;
+  static std::size_t elements_of(const Instruction& load) {
+    return load.operands[0].kind == Kind::List ? load.operands[0].elements.size() : 1;
+  }
+
+  /// At first every word may be one that is read whole, and never in parts.
+  void offer() {
+    std::vector<bool> in_parts(bases_.size());
+    for (const Instruction& load : kernel_.instructions) {
+      if (!is_parameter_load(load)) continue;
+      for (std::size_t i = 0; i < elements_of(load); ++i) {
+        if (const int word = word_of(load, i); word >= 0) {
+          bases_[static_cast<std::size_t>(word)] = true;
+        } else if (const auto place = place_of(load, i)) {
+          const std::uint64_t end = *place + load.type.bits / 8;
+          for (std::uint64_t at = *place; at < end && at / kWordBytes < in_parts.size(); ++at)
+            in_parts[at / kWordBytes] = true;
+        }
+      }
     }
-    return false;
+    for (std::size_t word = 0; word < bases_.size(); ++word)
+      if (in_parts[word]) bases_[word] = false;
   }
 
   /// What is in the register or number; a word that is no base any more is a number like others.
   [[nodiscard]] int held(const Operand& operand) const {
-    if (operand.kind != Kind::Register || operand.reg == unused_) return kOwn;
+    if (operand.kind != Kind::Register) return kOwn;
     const int word = holds_[static_cast<std::size_t>(operand.reg)];
     return word >= 0 && !bases_[static_cast<std::size_t>(word)] ? kOwn : word;
   }
@@ -84,7 +95,7 @@ class Bases {
   }
 
   void put(const Operand& operand, int word) {
-    if (operand.kind != Kind::Register || operand.reg == unused_ || word == kUnset) return;
+    if (operand.kind != Kind::Register || word == kUnset) return;
     int& holds = holds_[static_cast<std::size_t>(operand.reg)];
     if (holds == word) return;
     if (holds == kUnset) {
@@ -106,21 +117,20 @@ class Bases {
     if (operands.empty()) return;
     if (is_parameter_load(instruction)) {
       const bool list = operands[0].kind == Kind::List;
-      for (std::size_t i = 0; i < (list ? operands[0].elements.size() : 1); ++i)
+      for (std::size_t i = 0; i < elements_of(instruction); ++i)
         put(list ? operands[0].elements[i] : operands[0], usable(word_of(instruction, i)));
       return;
     }
     const bool computes = instruction.op > Op::None && instruction.op < Op::Load;
     if (computes) return put_all(operands[0], result_of(instruction));
-    // The address of an access is what bases are for; whatever else an instruction is given is not followed.
-    for (const Operand& operand : operands)
-      if (operand.kind != Kind::Memory || !operand.elements.empty()) reject_all(operand);
+    // A base that is stored, or handed to a function, decides about no bytes; as the size of a copy it does.
+    if (instruction.op == Op::AsyncCopy || instruction.op == Op::BulkCopy)
+      for (const Operand& operand : operands)
+        if (operand.kind != Kind::Memory) reject_all(operand);
     for_each_result(instruction, [&](int reg) { put({.kind = Kind::Register, .reg = reg}, kOwn); });
   }
 
-  [[nodiscard]] int usable(int word) const {
-    return word >= 0 && bases_[static_cast<std::size_t>(word)] ? word : kOwn;
-  }
+  [[nodiscard]] int usable(int word) const { return word >= 0 && bases_[static_cast<std::size_t>(word)] ? word : kOwn; }
 
   int result_of(const Instruction& instruction) {
     const std::vector<Operand>& operands = instruction.operands;
@@ -139,8 +149,8 @@ class Bases {
         if (whole && operand(2) < 0) return sum(operand(1), operand(2));
         break;
       case Op::Mad: {
-        const bool wide = instruction.half == Half::Both ? instruction.type.bits == 32
-                                                         : whole && instruction.half == Half::Low;
+        const bool wide =
+            instruction.half == Half::Both ? instruction.type.bits == 32 : whole && instruction.half == Half::Low;
         if (wide && operand(1) < 0 && operand(2) < 0) return sum(operand(3), kOwn);
         break;
       }
@@ -161,7 +171,6 @@ class Bases {
   }
 
   const Kernel& kernel_;
-  const int unused_;
   std::vector<int> holds_;  ///< by register
   std::vector<bool> bases_;
   bool changed_ = true;
@@ -169,8 +178,6 @@ class Bases {
 
 }  // namespace
 
-std::vector<bool> bases_of(const Kernel& kernel, std::size_t words, int unused) {
-  return Bases(kernel, words, unused).take();
-}
+Bases bases_of(const Kernel& slice, std::size_t words) { return Search(slice, words).take(); }
 
 }  // namespace streamsan::ptx

@@ -6,12 +6,12 @@
 // every thread, with any contents of memory, and note every access. Bytes that are touched whatever memory contains are
 // exact.
 //
-// THE FAST ONE runs what decides about addresses (slice.h) once for a whole box of threads (affine.h), with registers that hold affine forms of the
-// thread's coordinates, or nothing known. Grid, block and arguments are numbers, so loops run as often as they run and
-// index arithmetic wraps as it wraps. Where threads of the box would do different things (a guard, a wrap, a quotient)
-// the box is cut, and each part goes on alone. A branch on what was read from memory goes both ways: what is touched
-// there may be touched, and is never exact. The ways meet where all of them must (flow.h); registers that differ there
-// are unknown. A loop that such a branch closes runs once, with everything it changes unknown.
+// THE FAST ONE runs what decides about addresses (slice.h), once for a whole box of threads (affine.h), with registers
+// that hold affine forms of the thread's coordinates, or nothing known. Grid, block and arguments are numbers, so loops
+// run as often as they run and index arithmetic wraps as it wraps. Where threads of the box would do different things (a
+// guard, a wrap, a quotient) the box is cut, and each part goes on alone. A branch on what was read from memory goes both
+// ways: what is touched there may be touched, and is never exact. The ways meet where all of them must (flow.h);
+// registers that differ there are unknown. A loop that such a branch closes runs once, with everything it changes unknown.
 //
 // A LOOP OF WHICH ONLY REGISTERS ARE SEEN need not run turn by turn (turns.h). It is one range of instructions with one
 // jump back, at its end, and one way out, which each turn comes to. In it are arithmetic, branches forward, memory that
@@ -73,7 +73,7 @@ struct Touched {
   Mode mode = Mode::Read;
   bool exact = true;   ///< false: some of these bytes, perhaps none
   bool early = false;  ///< before the kernel waits for the grid in front (grid.h)
-  int base = -1;       ///< the word of the parameters that its address is counted from (bases.h); -1: none
+  int base = -1;       ///< the word of the parameters that its address is counted from, or kNoBase (bases.h)
 };
 
 struct Result {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "judge/ptx/bases.h"
+#include "judge/ptx/affine.h"
 
 namespace streamsan::ptx {
 namespace {
@@ -14,7 +14,7 @@ using Kind = Operand::Kind;
 
 constexpr std::uint64_t kLeastAddress = std::uint64_t{1} << 32, kMostAddress = std::uint64_t{1} << 56;
 /// Where the common launch has the base: far from the others, and from the ends of what an address can be.
-constexpr std::uint64_t home_of(std::size_t word) { return (word + 1) << 40; }
+constexpr std::uint64_t home_of(std::size_t word) { return (std::uint64_t{1} << 54) + (word << 40); }
 
 bool is_followed_arithmetic(Op op) { return op > Op::None && op < Op::Load; }
 
@@ -55,7 +55,7 @@ class Slicer {
                .parameters = kernel_.parameters,
                .instructions = {},
                .own_variables = kernel_.own_variables,
-               .registers = unused_ + 1,
+               .registers = names_in_use_,
                .understood = kernel_.understood};
     Facts of_out = facts;
     of_out.grid.early.clear();
@@ -68,7 +68,7 @@ class Slicer {
     for (std::size_t reg = 0; reg < matters_.size(); ++reg)
       if (matters_[reg]) of_out.origins[static_cast<std::size_t>(names_[reg])] = facts.origins[reg];
     std::vector<bool> reads = parameter_bytes(out);
-    std::vector<bool> bases = bases_of(out, facts.words.size(), unused_);
+    Bases bases = bases_of(out, facts.words.size());
     Flow flow(out);
     return {std::move(out), std::move(of_out), std::move(flow), std::move(reads), std::move(bases)};
   }
@@ -100,19 +100,17 @@ class Slicer {
   }
 
   void number() {
-    for (const bool matters : matters_) names_.push_back(matters ? unused_++ : -1);
+    for (const bool matters : matters_) names_.push_back(matters ? names_in_use_++ : -1);
     places_.push_back(0);
     for (const bool kept : kept_) places_.push_back(places_.back() + (kept ? 1 : 0));
   }
 
-  [[nodiscard]] int name(int reg) const {
-    const int known = reg < 0 ? reg : names_[static_cast<std::size_t>(reg)];
-    return reg >= 0 && known < 0 ? unused_ : known;
-  }
+  [[nodiscard]] int name(int reg) const { return reg < 0 ? reg : names_[static_cast<std::size_t>(reg)]; }
 
   // NOLINTNEXTLINE(misc-no-recursion): as deep as the operand is nested
   void rename(Operand& operand) const {
     operand.reg = name(operand.reg);
+    if (operand.kind == Kind::Register && operand.reg < 0) operand = {.kind = Kind::Opaque};
     for (Operand& element : operand.elements) rename(element);
   }
 
@@ -146,14 +144,14 @@ class Slicer {
   bool grown_ = true;
   std::vector<int> names_;   ///< of registers that matter
   std::vector<int> places_;  ///< by instruction and for the end: how many are kept before it
-  int unused_ = 0;           ///< the register that stands for all others
+  int names_in_use_ = 0;
 };
 
 }  // namespace
 
 std::optional<std::uint64_t> Slice::base(std::size_t word, std::span<const std::byte> arguments) const {
   const std::size_t at = word * kWordBytes;
-  if (word >= bases.size() || !bases[word] || at + kWordBytes > arguments.size()) return std::nullopt;
+  if (word >= bases.words.size() || !bases.words[word] || at + kWordBytes > arguments.size()) return std::nullopt;
   std::uint64_t value = 0;
   std::memcpy(&value, arguments.data() + at, sizeof value);
   return value >= kLeastAddress && value < kMostAddress ? std::optional(value) : std::nullopt;
@@ -163,7 +161,7 @@ std::vector<std::byte> Slice::common(std::span<const std::byte> arguments) const
   std::vector<std::byte> out(arguments.size());
   for (std::size_t at = 0; at < arguments.size() && at < reads.size(); ++at)
     if (reads[at]) out[at] = arguments[at];
-  for (std::size_t word = 0; word < bases.size(); ++word) {
+  for (std::size_t word = 0; word < bases.words.size(); ++word) {
     if (!base(word, arguments)) continue;
     const std::uint64_t home = home_of(word);
     std::memcpy(out.data() + word * kWordBytes, &home, sizeof home);
@@ -177,7 +175,9 @@ std::optional<Piece> Slice::placed(const Touched& touched, std::span<const std::
   const auto to = touched.base >= 0 ? base(word, arguments) : std::nullopt;
   if (!to) return piece;
   piece.address += *to - home_of(word);
-  return piece.address < kMostAddress ? std::optional(piece) : std::nullopt;
+  const Wide end = Wide{piece.address} + piece.width + Wide{piece.pitch} * (piece.rows - 1) +
+                   Wide{piece.slice_pitch} * (piece.slices - 1);
+  return end <= kMostAddress ? std::optional(piece) : std::nullopt;
 }
 
 std::optional<Slice> slice_of(const Kernel& kernel, const Facts& facts) {

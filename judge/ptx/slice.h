@@ -15,7 +15,7 @@
 // order of execution is not asked for, so a register counts everywhere or nowhere. Arithmetic whose result nobody follows
 // (Op::Pure) and loads are kept for their results, which are unknown, and their sources do not count.
 //
-// All other registers become one, which is written and never looked at.
+// An operand that is a register which does not matter becomes Operand::Kind::Opaque, or an address without a register.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +24,7 @@
 #include <span>
 #include <vector>
 
+#include "judge/ptx/bases.h"
 #include "judge/ptx/evaluate.h"
 #include "judge/ptx/facts.h"
 #include "judge/ptx/flow.h"
@@ -37,7 +38,7 @@ struct Slice {
   Facts facts;  ///< of these registers and instructions
   Flow flow;
   std::vector<bool> reads;  ///< by byte of the parameters: whether the slice looks at it
-  std::vector<bool> bases;  ///< by word of the parameters
+  Bases bases;              ///< of this kernel
 
   /// The arguments of the launch that stands for all that have the same there, and the same grid and block: those with
   /// bases at addresses of their own, and nothing where the slice does not look.

@@ -164,6 +164,22 @@ TEST(Code, LaunchesThatDifferInWhatTheyStoreAreEvaluatedOnce) {
   }
 }
 
+// So it is for a kernel that is launched with one buffer after the other: the expensive one fits in once.
+TEST(Code, LaunchesWithOtherBuffersAreEvaluatedOnce) {
+  constexpr std::uint64_t kTurns = 50'000, kLaunches = 1000;
+  for (const bool overlap : {true, false}) {
+    TraceBuilder trace = program();
+    for (std::uint64_t i = 1; i <= kLaunches; ++i) {
+      const std::uint64_t buffer = kOther + 8 * (i - 1);
+      arguments(trace, i, kSlowStore, {buffer, kTurns << 32, 7}, 1);
+      trace.at({0x401200}).launch(kA, kSlowStore, {pointer_word(0, buffer)}, 1, i);
+    }
+    // The last one writes the last eight bytes before the fill.
+    trace.at({0x401300}).fill_async(kB, kOther + 8 * kLaunches - (overlap ? 4 : 0), 8);
+    EXPECT_EQ(found(trace), overlap ? kError : kSilent);
+  }
+}
+
 TEST(Code, TwoHalvesAreSilentAndAnOverlapIsAnError) {
   for (const bool overlap : {true, false}) {
     TraceBuilder trace = program();

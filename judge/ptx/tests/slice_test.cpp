@@ -49,7 +49,7 @@ const std::string kNoise =
 TEST(Slice, WhatIsStoredIsLeftOut) {
   const Slice of = slice(kNoise + "st.global.f32 [%rd3], %f3;");
   EXPECT_EQ(of.kernel.instructions.size(), 6u) << "ld.param, mov, mul, add, st, ret";
-  EXPECT_EQ(of.kernel.registers, 5) << "four, and the one that stands for the others";
+  EXPECT_EQ(of.kernel.registers, 4);
 }
 
 TEST(Slice, WhatAnAddressOrABranchIsMadeOfIsKept) {
@@ -110,7 +110,7 @@ TEST(Slice, WhatIsCountedFromABaseIsWhereTheLaunchHasIt) {
                           "mov.u64 %rd4, %rd3; mov.u32 %r2, 0;\nL: add.s64 %rd4, %rd4, 8; add.s32 %r2, %r2, 1;\n"
                           "setp.lt.s32 %p1, %r2, 1; @%p1 bra L; st.global.f32 [%rd4], %f1;"}) {
     const Slice of = slice(use);
-    EXPECT_TRUE(of.bases.at(0)) << use;
+    EXPECT_TRUE(of.bases.words.at(0)) << use;
     EXPECT_EQ(common(of, kA, 1, 9, kB), common(of, kB, 1, 9, kB)) << use;
     EXPECT_EQ(place(of, kA), kA + 8) << use;
     EXPECT_EQ(place(of, kB), kB + 8) << use;
@@ -129,8 +129,54 @@ TEST(Slice, WhatIsUsedInAnyOtherWayIsNoBase) {
         "setp.eq.s32 %p1, %r8, 3; selp.b64 %rd4, %rd1, %rd8, %p1; st.global.f32 [%rd4], %f1;",
         "ld.param.u32 %r9, [a]; setp.eq.s32 %p1, %r9, 3; @%p1 exit; st.global.f32 [%rd3], %f1;",
         "strange.instruction %r9, %rd1; st.global.f32 [%rd3], %f1;"}) {
-    EXPECT_FALSE(slice(use).bases.at(0)) << use;
+    EXPECT_FALSE(slice(use).bases.words.at(0)) << use;
     EXPECT_NE(common(slice(use), kA, 1, 9, kB), common(slice(use), kB, 1, 9, kB)) << use;
+  }
+}
+
+/// Two words of one structure, read together, and a pointer that nothing else is known of.
+TEST(Slice, WhatMayHaveToDoWithAnotherPointerIsNotCountedFromThatOne) {
+  for (const char* body :
+       {"ld.param.v2.u64 {%rd1, %rd2}, [s]; ld.global.u32 %r1, [%rd1]; st.global.u32 [%rd2], %r1;",
+        "ld.param.v2.u64 {%rd1, %rd2}, [s]; setp.eq.s64 %p2, %rd1, 0; @%p2 exit; ld.global.u32 %r1, [%rd1];\n"
+        "st.global.u32 [%rd2], %r1;",
+        "ld.param.u64 %rd1, [s]; ld.param.u64 %rd2, [s+8]; ld.global.u32 %r1, [%rd1]; add.s64 %rd9, %rd1, 8;\n"
+        "popc.b64 %r2, %rd9; setp.ne.s32 %p1, %r5, 77; selp.b32 %r3, 0, %r2, %p1;\n"
+        "mad.wide.u32 %rd6, %r3, 4, %rd2; st.global.u32 [%rd6], %r1;",
+        "ld.param.u64 %rd1, [s]; ld.param.u64 %rd2, [s+8]; ld.global.u32 %r1, [%rd1]; mov.u32 %r3, 0;\n"
+        "setp.ne.s32 %p1, %r5, 77; @%p1 bra D; multimem.ld_reduce.global.add.u32 %r3, [%rd1];\n"
+        "D: mad.wide.u32 %rd6, %r3, 4, %rd2; st.global.u32 [%rd6], %r1;"}) {
+    const std::string text =
+        ".visible .entry k(.param .align 16 .b8 s[16]) {\n.reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<11>;\n"
+        "mov.u32 %r5, %tid.x;\n" +
+        std::string(body) + "\nret;\n}\n";
+    const Kernel kernel = parse(find_entries(text).at(0));
+    const auto of = slice_of(kernel, facts_of(kernel));
+    ASSERT_TRUE(of.has_value());
+    const std::array<std::uint64_t, 2> words = {kA, kB};
+    const auto arguments = std::as_bytes(std::span(words));
+    const Result result = evaluate(*of, {{1, 1, 1}, {1, 1, 1}, of->common(arguments)});
+    ASSERT_TRUE(result.evaluated);
+    unsigned found = 0;
+    for (const Touched& touched : result.touched) {
+      if (!touched.exact) continue;
+      const auto placed = of->placed(touched, arguments);
+      ASSERT_TRUE(placed.has_value()) << body;
+      EXPECT_EQ(placed->address, touched.mode == Mode::Write ? kB : kA) << body;
+      ++found;
+    }
+    EXPECT_EQ(found, 2u) << body;
+  }
+}
+
+TEST(Slice, WhatEndsBeyondTheLastAddressHasNoPlace) {
+  const Slice of = slice("st.global.f32 [%rd3], %f1;");
+  const std::array<std::uint64_t, 3> words = {(std::uint64_t{1} << 56) - 64, 0, 0};
+  const auto arguments = std::as_bytes(std::span(words));
+  for (const bool fits : {true, false}) {
+    const Result result = evaluate(of, {{1, 1, 1}, {fits ? 16u : 17u, 1, 1}, of.common(arguments)});
+    ASSERT_EQ(result.touched.size(), 1u);
+    EXPECT_EQ(of.placed(result.touched[0], arguments).has_value(), fits);
   }
 }
 
