@@ -115,7 +115,7 @@ int main() {
   RAFT_CUDA_TRY(cudaMemcpy(host.data(), picked.data(), m * sizeof(int), cudaMemcpyDeviceToHost));
   long long sum = 0;
   for (int v : host) sum += v;
-  std::printf("mean index %.2f of %d\n", double(sum) / m, n);
+  std::printf("mean index %.0f of %d\n", double(sum) / m, n);
   RAFT_CUDA_TRY(cudaGetLastError());
   return 0;
 }
