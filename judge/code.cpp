@@ -17,9 +17,6 @@ namespace {
 using ordering::AccessMode;
 using ptx::WordFacts;
 
-/// Below are null pointers and numbers.
-constexpr std::uint64_t kLeastAddress = std::uint64_t{1} << 32;
-
 void join(WordFacts& into, const WordFacts& facts) {
   into.read |= facts.read;
   into.written |= facts.written;
@@ -77,6 +74,7 @@ bool add_exact(const ptx::Slice& slice, const ptx::Result& result, std::span<con
   }
   return true;
 }
+
 std::uint64_t parameter_bytes(const ptx::Kernel& kernel) {
   std::uint64_t end = 0;
   for (const ptx::Parameter& each : kernel.parameters) end = std::max(end, std::uint64_t{each.offset} + each.bytes);
@@ -94,11 +92,8 @@ std::vector<std::size_t> words_of(const ptx::KnownKernel& code, std::uint64_t po
   const std::uint64_t end = std::uint64_t{parameter.offset} + parameter.bytes;
   for (std::uint64_t at = parameter.offset; at + ptx::kWordBytes <= end; at += ptx::kWordBytes) {
     if (at % ptx::kWordBytes != 0 || at / ptx::kWordBytes >= code.facts.words.size()) return {};
-    if (at + ptx::kWordBytes <= bytes.size()) {
-      std::uint64_t value = 0;
-      std::memcpy(&value, bytes.data() + at, sizeof value);
-      if (trace::word_address(value) != trace::word_address(pointer)) continue;
-    }
+    const auto value = ptx::word_in(bytes, at / ptx::kWordBytes);
+    if (value && trace::word_address(*value) != trace::word_address(pointer)) continue;
     out.push_back(at / ptx::kWordBytes);
   }
   return out;
@@ -197,14 +192,10 @@ bool Code::add_textures(std::uint32_t index, const Kernel& kernel, std::uint64_t
   const std::vector<std::byte>& bytes = found->second.bytes;
   bool all = textures.all_known;
   for (const ptx::TextureUse& use : textures.uses) {
-    const std::size_t at = use.word * ptx::kWordBytes;
-    if (at + ptx::kWordBytes > bytes.size()) {
+    if (const auto handle = ptx::word_in(bytes, use.word))
+      out.push_back({.handle = *handle, .surface = use.surface, .written = use.written, .chosen = use.chosen});
+    else
       all = false;
-      continue;
-    }
-    TextureArgument argument{.surface = use.surface, .written = use.written, .chosen = use.chosen};
-    std::memcpy(&argument.handle, bytes.data() + at, sizeof argument.handle);
-    out.push_back(argument);
   }
   return all;
 }
@@ -291,10 +282,8 @@ Code::Conclusion Code::conclude(std::uint32_t index, const Kernel& kernel, std::
   pointers.resize(kept);
   pointers.insert(pointers.end(), early.begin(), early.end());
   const bool confined = is_confined(code->facts, pointer_words, [&](std::size_t word) {
-    std::uint64_t value = ~std::uint64_t{0};
-    if ((word + 1) * ptx::kWordBytes <= argument_bytes.size())
-      std::memcpy(&value, argument_bytes.data() + word * ptx::kWordBytes, sizeof value);
-    return value < kLeastAddress;
+    const auto value = ptx::word_in(argument_bytes, word);
+    return value && *value < ptx::kLeastAddress;
   });
   return {.complete = result && result->complete, .confined = confined};
 }

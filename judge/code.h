@@ -123,6 +123,14 @@ class Code {
     std::vector<std::byte> bytes;
     const ptx::Result* result = nullptr;  ///< of the launch that it has in common with others; null: not evaluated
   };
+  /// A launch that stands for those like it (ptx/slice.h).
+  struct Common {
+    const ptx::KnownKernel* code;
+    std::array<std::uint32_t, 3> grid;
+    std::array<std::uint32_t, 3> block;
+    std::vector<std::byte> arguments;
+    auto operator<=>(const Common&) const = default;
+  };
   struct Known {
     std::size_t modules = 0;  ///< announced when it was looked for
     const ptx::KnownKernel* code = nullptr;
@@ -143,16 +151,8 @@ class Code {
   std::size_t modules_ = 1;
   std::vector<Known> known_;  ///< by index of the kernel
   std::map<Key, Arguments> arguments_;
-  /// Of the launches that stand for those like them (Slice::common()).
-  struct Common {
-    const ptx::KnownKernel* code;
-    std::array<std::uint32_t, 3> grid;
-    std::array<std::uint32_t, 3> block;
-    std::vector<std::byte> arguments;
-    auto operator<=>(const Common&) const = default;
-  };
   std::map<Common, ptx::Result> results_;
-  std::size_t argument_bytes_ = 0;
+  std::size_t argument_bytes_ = 0;  ///< of both
   std::uint64_t steps_ = 0;
   std::uint64_t asked_ = 0;  ///< launches that were to be evaluated
 };

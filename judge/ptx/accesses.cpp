@@ -32,7 +32,7 @@ Accesses::Answer Accesses::note(const Threads& threads, Arithmetic& arithmetic, 
                                 bool perhaps) {
   const std::vector<Operand>& operands = instruction.operands;
   if (operands.size() < fewest_operands(instruction.op)) return Answer::Failed;
-  const bool reaches = instruction.space == Space::Global || instruction.space == Space::Generic;
+  const bool reaches = may_be_global(instruction.space);
   const auto bytes = access_bytes(instruction);
   const auto plain = [&](const Operand& memory, Mode mode) {
     return reaches ? add(threads, arithmetic, instruction, {memory, bytes, mode}, perhaps) : Answer::Noted;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "judge/ptx/bases.h"
 
+#include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 #include "judge/ptx/facts.h"
@@ -28,43 +28,27 @@ class Search {
 
   Bases take() {
     // A value that nothing is said of is unknown in every launch.
-    for (int& word : holds_) word = usable(word);
+    for (int& word : holds_) word = std::max(still(word), kOwn);
     return {std::move(bases_), std::move(holds_)};
   }
 
  private:
-  static bool is_parameter_load(const Instruction& instruction) {
-    return instruction.op == Op::Load && instruction.space == Space::Param && instruction.operands.size() == 2;
-  }
-
-  /// Where an element of ld.param begins. Nothing: at no place that is known.
-  [[nodiscard]] std::optional<std::uint64_t> place_of(const Instruction& load, std::size_t element) const {
-    const Operand& memory = load.operands[1];
-    const Parameter* parameter = memory.reg < 0 ? kernel_.parameter(memory.symbol) : nullptr;
-    if (!parameter || memory.immediate < 0) return std::nullopt;
-    return parameter->offset + static_cast<std::uint64_t>(memory.immediate) + element * load.type.bits / 8;
-  }
-
   /// The word that an element of ld.param reads whole; kOwn: none.
   [[nodiscard]] int word_of(const Instruction& load, std::size_t element) const {
-    const auto place = place_of(load, element);
+    const auto place = kernel_.place_in_parameters(load, element);
     if (!place || load.type.bits != 8 * kWordBytes || *place % kWordBytes != 0) return kOwn;
     return *place / kWordBytes < bases_.size() ? static_cast<int>(*place / kWordBytes) : kOwn;
-  }
-
-  static std::size_t elements_of(const Instruction& load) {
-    return load.operands[0].kind == Kind::List ? load.operands[0].elements.size() : 1;
   }
 
   /// At first every word may be one that is read whole, and never in parts.
   void offer() {
     std::vector<bool> in_parts(bases_.size());
     for (const Instruction& load : kernel_.instructions) {
-      if (!is_parameter_load(load)) continue;
-      for (std::size_t i = 0; i < elements_of(load); ++i) {
+      if (load.op != Op::Load || load.space != Space::Param || load.operands.empty()) continue;
+      for (std::size_t i = 0; i < elements_of(load.operands[0]); ++i) {
         if (const int word = word_of(load, i); word >= 0) {
           bases_[static_cast<std::size_t>(word)] = true;
-        } else if (const auto place = place_of(load, i)) {
+        } else if (const auto place = kernel_.place_in_parameters(load, i)) {
           const std::uint64_t end = *place + load.type.bits / 8;
           for (std::uint64_t at = *place; at < end && at / kWordBytes < in_parts.size(); ++at)
             in_parts[at / kWordBytes] = true;
@@ -75,11 +59,11 @@ class Search {
       if (in_parts[word]) bases_[word] = false;
   }
 
-  /// What is in the register or number; a word that is no base any more is a number like others.
+  /// A word that is no base any more is a number like others.
+  [[nodiscard]] int still(int word) const { return word >= 0 && !bases_[static_cast<std::size_t>(word)] ? kOwn : word; }
+
   [[nodiscard]] int held(const Operand& operand) const {
-    if (operand.kind != Kind::Register) return kOwn;
-    const int word = holds_[static_cast<std::size_t>(operand.reg)];
-    return word >= 0 && !bases_[static_cast<std::size_t>(word)] ? kOwn : word;
+    return operand.kind == Kind::Register ? still(holds_[static_cast<std::size_t>(operand.reg)]) : kOwn;
   }
 
   void reject(int word) {
@@ -115,22 +99,19 @@ class Search {
   void pass(const Instruction& instruction) {
     const std::vector<Operand>& operands = instruction.operands;
     if (operands.empty()) return;
-    if (is_parameter_load(instruction)) {
+    if (instruction.op == Op::Load && instruction.space == Space::Param) {
       const bool list = operands[0].kind == Kind::List;
-      for (std::size_t i = 0; i < elements_of(instruction); ++i)
-        put(list ? operands[0].elements[i] : operands[0], usable(word_of(instruction, i)));
+      for (std::size_t i = 0; i < elements_of(operands[0]); ++i)
+        put(list ? operands[0].elements[i] : operands[0], still(word_of(instruction, i)));
       return;
     }
-    const bool computes = instruction.op > Op::None && instruction.op < Op::Load;
-    if (computes) return put_all(operands[0], result_of(instruction));
+    if (is_followed_arithmetic(instruction.op)) return put_all(operands[0], result_of(instruction));
     // A base that is stored, or handed to a function, decides about no bytes; as the size of a copy it does.
     if (instruction.op == Op::AsyncCopy || instruction.op == Op::BulkCopy)
       for (const Operand& operand : operands)
         if (operand.kind != Kind::Memory) reject_all(operand);
     for_each_result(instruction, [&](int reg) { put({.kind = Kind::Register, .reg = reg}, kOwn); });
   }
-
-  [[nodiscard]] int usable(int word) const { return word >= 0 && bases_[static_cast<std::size_t>(word)] ? word : kOwn; }
 
   int result_of(const Instruction& instruction) {
     const std::vector<Operand>& operands = instruction.operands;

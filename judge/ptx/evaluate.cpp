@@ -240,7 +240,7 @@ class Evaluation {
   /// instruction that is not known: what comes after the loop may be ordered by it.
   [[nodiscard]] bool polls(int at) const {
     const Instruction& instruction = kernel_.instructions[static_cast<std::size_t>(at)];
-    const bool reaches = instruction.space == Space::Global || instruction.space == Space::Generic;
+    const bool reaches = may_be_global(instruction.space);
     return instruction.op == Op::Other || is_of_texture(instruction.op) ||
            (reaches && (instruction.op == Op::Atomic || instruction.op == Op::Load));
   }

@@ -46,6 +46,7 @@
 #include <span>
 #include <vector>
 
+#include "judge/ptx/bases.h"
 #include "judge/ptx/byte_set.h"
 #include "judge/ptx/facts.h"
 #include "judge/ptx/kernel.h"
@@ -73,7 +74,7 @@ struct Touched {
   Mode mode = Mode::Read;
   bool exact = true;   ///< false: some of these bytes, perhaps none
   bool early = false;  ///< before the kernel waits for the grid in front (grid.h)
-  int base = -1;       ///< the word of the parameters that its address is counted from, or kNoBase (bases.h)
+  int base = kNoBase;  ///< the word of the parameters that its address is counted from (bases.h)
 };
 
 struct Result {

@@ -183,7 +183,7 @@ class Analysis {
 
   void conclude(const Instruction& instruction) {
     const std::vector<Operand>& operands = instruction.operands;
-    const bool reaches = instruction.space == Space::Global || instruction.space == Space::Generic;
+    const bool reaches = may_be_global(instruction.space);
     switch (instruction.op) {
       case Op::Load:
         if (operands.size() < 2) return unknown(instruction);

@@ -10,8 +10,12 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +26,16 @@
 namespace streamsan::ptx {
 
 inline constexpr std::uint32_t kWordBytes = 8;
+/// Below are null pointers and numbers.
+inline constexpr std::uint64_t kLeastAddress = std::uint64_t{1} << 32;
+
+/// A word of a launch's arguments. Nothing: they end before it does.
+inline std::optional<std::uint64_t> word_in(std::span<const std::byte> arguments, std::size_t word) {
+  if ((word + 1) * kWordBytes > arguments.size()) return std::nullopt;
+  std::uint64_t value = 0;
+  std::memcpy(&value, arguments.data() + word * kWordBytes, sizeof value);
+  return value;
+}
 
 /// Of the eight parameter bytes at an offset that is a multiple of eight.
 struct WordFacts {

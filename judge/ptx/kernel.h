@@ -9,7 +9,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,6 +62,8 @@ enum class Op : std::uint8_t {
   Call,
   Exit,  ///< ret, exit, trap
 };
+
+constexpr bool is_followed_arithmetic(Op op) { return op >= Op::Add && op <= Op::ToSpace; }
 
 /// What orders the threads of a grid, or grids; most are Op::None.
 enum class Sync : std::uint8_t {
@@ -149,6 +153,9 @@ struct Instruction {
   std::vector<Operand> operands;
 };
 
+/// May its memory be global?
+constexpr bool may_be_global(Space space) { return space == Space::Global || space == Space::Generic; }
+
 struct Parameter {
   std::string name;
   std::uint32_t offset = 0;  ///< bytes from the first parameter
@@ -171,7 +178,23 @@ struct Kernel {
       if (each.name == symbol) return &each;
     return nullptr;
   }
+  /// Where ld.param finds an element of its result, in bytes from the first parameter. Nothing: it is another
+  /// instruction, or the place is not known, or not inside of one parameter.
+  [[nodiscard]] std::optional<std::uint64_t> place_in_parameters(const Instruction& load, std::size_t element) const {
+    if (load.op != Op::Load || load.space != Space::Param || load.operands.size() < 2) return std::nullopt;
+    const Operand& memory = load.operands[1];
+    const Parameter* of = memory.reg < 0 ? parameter(memory.symbol) : nullptr;
+    const std::uint64_t bytes = load.type.bits / 8;
+    if (!of || memory.immediate < 0 || bytes == 0) return std::nullopt;
+    const std::uint64_t inside = static_cast<std::uint64_t>(memory.immediate) + element * bytes;
+    return inside + bytes <= of->bytes ? std::optional(of->offset + inside) : std::nullopt;
+  }
 };
+
+/// How many values the operand stands for.
+inline std::size_t elements_of(const Operand& operand) {
+  return operand.kind == Operand::Kind::List ? operand.elements.size() : 1;
+}
 
 /// The bytes a memory operand reaches.
 constexpr std::uint64_t access_bytes(const Instruction& instruction) {

@@ -81,15 +81,12 @@ Value Registers::special(Special which) const {
 }
 
 /// One element of ld.param.
-Value Registers::parameter(const Instruction& instruction, const Operand& memory, std::size_t element) const {
-  const Parameter* parameter = memory.reg < 0 ? kernel_.parameter(memory.symbol) : nullptr;
+Value Registers::parameter(const Instruction& instruction, std::size_t element) const {
+  const auto place = kernel_.place_in_parameters(instruction, element);
   const std::size_t bytes = instruction.type.bits / 8;
-  if (!parameter || memory.immediate < 0 || bytes == 0 || bytes > 8) return {};
-  const std::uint64_t inside = static_cast<std::uint64_t>(memory.immediate) + element * bytes;
-  const std::uint64_t offset = parameter->offset + inside;
-  if (inside + bytes > parameter->bytes || offset + bytes > launch_.arguments.size()) return {};
+  if (!place || bytes > 8 || *place + bytes > launch_.arguments.size()) return {};
   std::uint64_t raw = 0;
-  std::memcpy(&raw, launch_.arguments.data() + offset, bytes);
+  std::memcpy(&raw, launch_.arguments.data() + *place, bytes);
   Wide value = raw;
   if (instruction.type.is_signed && bytes < 8 && raw >> (8 * bytes - 1) != 0) value -= Wide{1} << 8 * bytes;
   return constant(value);
@@ -105,9 +102,9 @@ void Registers::compute(Threads& threads, Arithmetic& arithmetic, const Instruct
   if (instruction.op == Op::Load && instruction.space == Space::Param && operands.size() == 2) {
     if (result.kind == Kind::List) {
       for (std::size_t i = 0; i < result.elements.size(); ++i)
-        assign(threads, result.elements[i], parameter(instruction, operands[1], i));
+        assign(threads, result.elements[i], parameter(instruction, i));
     } else {
-      assign(threads, result, parameter(instruction, operands[1], 0));
+      assign(threads, result, parameter(instruction, 0));
     }
     return;
   }

@@ -33,7 +33,7 @@ class Registers {
 
  private:
   [[nodiscard]] Value special(Special which) const;
-  [[nodiscard]] Value parameter(const Instruction& instruction, const Operand& memory, std::size_t element) const;
+  [[nodiscard]] Value parameter(const Instruction& instruction, std::size_t element) const;
   [[nodiscard]] Value result_of(const Threads& threads, Arithmetic& arithmetic, const Instruction& instruction) const;
   void set(Threads& threads, Arithmetic& arithmetic, const Instruction& instruction) const;
   [[nodiscard]] Value pack(const Threads& threads, Arithmetic& arithmetic, const Instruction& instruction) const;

@@ -12,11 +12,9 @@ namespace {
 
 using Kind = Operand::Kind;
 
-constexpr std::uint64_t kLeastAddress = std::uint64_t{1} << 32, kMostAddress = std::uint64_t{1} << 56;
+constexpr std::uint64_t kMostAddress = std::uint64_t{1} << 56;
 /// Where the common launch has the base: far from the others, and from the ends of what an address can be.
 constexpr std::uint64_t home_of(std::size_t word) { return (std::uint64_t{1} << 54) + (word << 40); }
-
-bool is_followed_arithmetic(Op op) { return op > Op::None && op < Op::Load; }
 
 /// Does it count by itself, whatever becomes of its results?
 bool counts(const Instruction& instruction) {
@@ -26,8 +24,7 @@ bool counts(const Instruction& instruction) {
     case Op::Atomic:
     case Op::Reduce:
       // One that has no address makes the kernel one that is not understood (accesses.h).
-      return instruction.space == Space::Global || instruction.space == Space::Generic ||
-             instruction.operands.size() < 2;
+      return may_be_global(instruction.space) || instruction.operands.size() < 2;
     case Op::None:
     case Op::Pure:
       return instruction.sync == Sync::GridWait || instruction.sync == Sync::GridTrigger;
@@ -121,19 +118,17 @@ class Slicer {
     return instruction;
   }
 
+  /// Bytes of the parameters that the slice looks at.
   static std::vector<bool> parameter_bytes(const Kernel& slice) {
     std::vector<bool> reads;
-    for (const Instruction& instruction : slice.instructions) {
-      if (instruction.op != Op::Load || instruction.space != Space::Param || instruction.operands.size() < 2) continue;
-      const Operand& memory = instruction.operands[1];
-      const Parameter* parameter = slice.parameter(memory.symbol);
-      if (!parameter || memory.immediate < 0) continue;
-      const std::size_t values = std::max<std::size_t>(1, instruction.operands[0].elements.size());
-      const std::uint64_t bytes = std::uint64_t{instruction.type.bits} / 8 * values;
-      const std::uint64_t begin = parameter->offset + static_cast<std::uint64_t>(memory.immediate);
-      const std::uint64_t end = std::min(begin + bytes, std::uint64_t{parameter->offset} + parameter->bytes);
-      if (end > reads.size()) reads.resize(end);
-      for (std::uint64_t at = begin; at < end; ++at) reads[at] = true;
+    for (const Instruction& load : slice.instructions) {
+      for (std::size_t i = 0; !load.operands.empty() && i < elements_of(load.operands[0]); ++i) {
+        const auto place = slice.place_in_parameters(load, i);
+        if (!place) continue;
+        const std::uint64_t end = *place + load.type.bits / 8;
+        if (end > reads.size()) reads.resize(end);
+        for (std::uint64_t at = *place; at < end; ++at) reads[at] = true;
+      }
     }
     return reads;
   }
@@ -150,11 +145,9 @@ class Slicer {
 }  // namespace
 
 std::optional<std::uint64_t> Slice::base(std::size_t word, std::span<const std::byte> arguments) const {
-  const std::size_t at = word * kWordBytes;
-  if (word >= bases.words.size() || !bases.words[word] || at + kWordBytes > arguments.size()) return std::nullopt;
-  std::uint64_t value = 0;
-  std::memcpy(&value, arguments.data() + at, sizeof value);
-  return value >= kLeastAddress && value < kMostAddress ? std::optional(value) : std::nullopt;
+  if (word >= bases.words.size() || !bases.words[word]) return std::nullopt;
+  const auto value = word_in(arguments, word);
+  return value && *value >= kLeastAddress && *value < kMostAddress ? value : std::nullopt;
 }
 
 std::vector<std::byte> Slice::common(std::span<const std::byte> arguments) const {

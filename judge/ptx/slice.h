@@ -33,9 +33,8 @@
 namespace streamsan::ptx {
 
 struct Slice {
-  Kernel
-      kernel;   ///< the instructions that are kept, with registers of their own; the parameters are those of the whole
-  Facts facts;  ///< of these registers and instructions
+  Kernel kernel;  ///< what is kept, with registers of its own and the parameters of the whole
+  Facts facts;    ///< of these registers and instructions
   Flow flow;
   std::vector<bool> reads;  ///< by byte of the parameters: whether the slice looks at it
   Bases bases;              ///< of this kernel

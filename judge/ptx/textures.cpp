@@ -83,20 +83,15 @@ class Sources {
   /// What ld.param puts into the register, which may be one of several.
   bool add_parameter(const Instruction& load, int reg) {
     const Operand& result = load.operands[0];
-    const Operand& memory = load.operands[1];
-    const Parameter* parameter = memory.reg < 0 ? kernel_.parameter(memory.symbol) : nullptr;
-    if (load.space != Space::Param || !parameter || load.type.bits != kWordBytes * 8 || memory.immediate < 0)
-      return false;
     std::uint64_t element = 0;
     if (result.kind == Kind::List) {
       const auto found = std::ranges::find(result.elements, reg, &Operand::reg);
       if (found == result.elements.end()) return false;
       element = static_cast<std::uint64_t>(found - result.elements.begin());
     }
-    const std::uint64_t inside = static_cast<std::uint64_t>(memory.immediate) + element * kWordBytes;
-    const std::uint64_t at = parameter->offset + inside;
-    if (inside + kWordBytes > parameter->bytes || at % kWordBytes != 0) return false;
-    words_.insert(at / kWordBytes);
+    const auto at = kernel_.place_in_parameters(load, element);
+    if (!at || load.type.bits != kWordBytes * 8 || *at % kWordBytes != 0) return false;
+    words_.insert(*at / kWordBytes);
     return true;
   }
 

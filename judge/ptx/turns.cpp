@@ -14,8 +14,7 @@ constexpr Wide kMostTurns = Wide{1} << 62;
 /// Does it nothing but write registers, and memory of which nothing is followed?
 bool is_quiet(const Instruction& instruction) {
   if (instruction.sync != Sync::None) return false;
-  if (instruction.op == Op::Load || instruction.op == Op::Store)
-    return instruction.space != Space::Global && instruction.space != Space::Generic;
+  if (instruction.op == Op::Load || instruction.op == Op::Store) return !may_be_global(instruction.space);
   return instruction.op >= Op::Pure && instruction.op <= Op::ToSpace && instruction.op != Op::None;
 }
 

@@ -21,7 +21,7 @@ bool can_wait_in(const std::vector<int>& cycle, const Kernel& kernel, const Fact
     decided |= depends_on_memory(instruction, facts);
     looks_again |= instruction.renews;
     loads |= instruction.op == Op::SurfaceLoad;
-    const bool reaches = instruction.space == Space::Global || instruction.space == Space::Generic;
+    const bool reaches = may_be_global(instruction.space);
     if (!reaches) continue;
     looks |= instruction.op == Op::Atomic;
     if (instruction.op != Op::Load) continue;

@@ -20,12 +20,11 @@ using trace::TraceBuilder;
 
 constexpr std::uint64_t kA = 0x1000, kB = 0x2000, kHost = 0x5000;
 constexpr std::uint64_t kBuffer = 0x7000'0000'0000, kOther = 0x7100'0000'0000, kBytes = 8192;
-constexpr std::uint64_t kFill = 1, kScale = 2, kCount = 3, kSlow = 4, kSlowStore = 5;
+constexpr std::uint64_t kFill = 1, kScale = 2, kCount = 3, kSlow = 4;
 
 // fill(p, from, n): p[from + i] = 0 for i < n.
 // scale(to, from): to[i] = from[i], neither of them const.
-// slow(p, from, turns): p[from] = p[0], which it reads so many times.
-// slow_store(p, from, turns, value): p[from] = value, after reading p[0] so many times.
+// slow(p, from, turns, value): p[from] = value, after reading p[0] so many times.
 // count(counters, table): an atomic update of one counter that the table chooses.
 constexpr const char* kCode = R"(
 .version 8.0
@@ -43,20 +42,7 @@ constexpr const char* kCode = R"(
   st.global.u32 [%rd3], 0;
 DONE: ret;
 }
-.visible .entry _Z4slowPfii(.param .u64 p, .param .u32 from, .param .u32 turns) {
-  .reg .pred %p<2>; .reg .b32 %r<5>; .reg .b64 %rd<4>;
-  ld.param.u64 %rd1, [p]; ld.param.u32 %r1, [from]; ld.param.u32 %r2, [turns];
-  mov.u32 %r3, 0;
-L: ld.global.u32 %r4, [%rd1];
-  add.s32 %r3, %r3, 1;
-  setp.lt.s32 %p1, %r3, %r2;
-  @%p1 bra L;
-  mul.wide.s32 %rd2, %r1, 4;
-  add.s64 %rd3, %rd1, %rd2;
-  st.global.u32 [%rd3], %r4;
-  ret;
-}
-.visible .entry _Z10slow_storePfiil(.param .u64 p, .param .u32 from, .param .u32 turns, .param .u64 value) {
+.visible .entry _Z4slowPfiil(.param .u64 p, .param .u32 from, .param .u32 turns, .param .u64 value) {
   .reg .pred %p<2>; .reg .b32 %r<6>; .reg .b64 %rd<5>;
   ld.param.u64 %rd1, [p]; ld.param.u32 %r1, [from]; ld.param.u32 %r2, [turns]; ld.param.u64 %rd4, [value];
   mov.u32 %r3, 0;
@@ -99,8 +85,7 @@ TraceBuilder program() {
   trace.function(kFill, "_Z4fillPfii");
   trace.function(kScale, "_Z5scalePfS_");
   trace.function(kCount, "_Z5countPiS_");
-  trace.function(kSlow, "_Z4slowPfii");
-  trace.function(kSlowStore, "_Z10slow_storePfiil");
+  trace.function(kSlow, "_Z4slowPfiil");
   trace.stream_create(kA, NonBlocking::Yes);
   trace.stream_create(kB, NonBlocking::Yes);
   trace.at({0x401000}).alloc(kBuffer, kBytes);
@@ -125,11 +110,11 @@ HazardList found(const TraceBuilder& trace, bool read_code = true) {
   return hazards_of(judged(trace, 1000, kCode, read_code).findings);
 }
 
-/// One thread writes float number `from` of the other buffer, after so many turns that few such launches fit.
+/// One thread writes to float number `from` of the other buffer, after so many turns that few such launches fit.
 void slow(TraceBuilder& trace, std::uint32_t from) {
   constexpr std::uint64_t kTurns = 50'000;
   const std::uint64_t hash = std::uint64_t{from} << 32 | 1;
-  arguments(trace, hash, kSlow, {kOther, from | kTurns << 32}, 1);
+  arguments(trace, hash, kSlow, {kOther, from | kTurns << 32, 0}, 1);
   trace.at({0x401200}).launch(kA, kSlow, {pointer_word(0, kOther)}, 1, hash);
 }
 
@@ -156,8 +141,8 @@ TEST(Code, LaunchesThatDifferInWhatTheyStoreAreEvaluatedOnce) {
     TraceBuilder trace = program();
     constexpr std::uint64_t kTurns = 50'000;
     for (std::uint32_t i = 1; i <= 1000; ++i) {
-      arguments(trace, i, kSlowStore, {kOther, (in_address ? i : 1) | kTurns << 32, std::uint64_t{i}}, 1);
-      trace.at({0x401200}).launch(kA, kSlowStore, {pointer_word(0, kOther)}, 1, i);
+      arguments(trace, i, kSlow, {kOther, (in_address ? i : 1) | kTurns << 32, std::uint64_t{i}}, 1);
+      trace.at({0x401200}).launch(kA, kSlow, {pointer_word(0, kOther)}, 1, i);
     }
     trace.at({0x401300}).fill_async(kB, kOther + std::uint64_t{4} * (in_address ? 1000 : 1), 4);
     EXPECT_EQ(found(trace), in_address ? kPossible : kError);
@@ -171,8 +156,8 @@ TEST(Code, LaunchesWithOtherBuffersAreEvaluatedOnce) {
     TraceBuilder trace = program();
     for (std::uint64_t i = 1; i <= kLaunches; ++i) {
       const std::uint64_t buffer = kOther + 8 * (i - 1);
-      arguments(trace, i, kSlowStore, {buffer, kTurns << 32, 7}, 1);
-      trace.at({0x401200}).launch(kA, kSlowStore, {pointer_word(0, buffer)}, 1, i);
+      arguments(trace, i, kSlow, {buffer, kTurns << 32, 7}, 1);
+      trace.at({0x401200}).launch(kA, kSlow, {pointer_word(0, buffer)}, 1, i);
     }
     // The last one writes the last eight bytes before the fill.
     trace.at({0x401300}).fill_async(kB, kOther + 8 * kLaunches - (overlap ? 4 : 0), 8);

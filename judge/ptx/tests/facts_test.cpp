@@ -8,6 +8,7 @@
 #include <string>
 
 #include "judge/ptx/parser.h"
+#include "judge/ptx/tests/helpers.h"
 
 namespace streamsan::ptx {
 namespace {
@@ -18,9 +19,7 @@ Facts facts(const std::string& body, const std::string& parameters = kParameters
   const std::string text = ".visible .entry k(" + parameters +
                            ") {\n.reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n" + "ld.param.u64 %rd1, [a];\n" +
                            body + "\nret;\n}\n";
-  const std::vector<Entry> entries = find_entries(text);
-  EXPECT_EQ(entries.size(), 1u);
-  return facts_of(parse(entries.at(0)));
+  return facts_of(only_kernel(text));
 }
 
 std::string shown(const Facts& facts, std::size_t word) {

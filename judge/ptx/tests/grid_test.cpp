@@ -10,6 +10,7 @@
 #include "judge/ptx/evaluate.h"
 #include "judge/ptx/facts.h"
 #include "judge/ptx/parser.h"
+#include "judge/ptx/tests/helpers.h"
 
 namespace streamsan::ptx {
 namespace {
@@ -27,9 +28,7 @@ Kernel kernel(const std::string& body) {
       ".visible .entry k(.param .u64 a, .param .u32 n) {\n.reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n"
       "ld.param.u64 %rd1, [a];\n" +
       body + "\nret;\n}\n";
-  const std::vector<Entry> entries = find_entries(text);
-  EXPECT_EQ(entries.size(), 1u);
-  return parse(entries.at(0));
+  return only_kernel(text);
 }
 
 Grid grid(const std::string& body) { return grid_of(kernel(body)); }

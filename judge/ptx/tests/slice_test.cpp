@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "judge/ptx/parser.h"
+#include "judge/ptx/tests/helpers.h"
 
 namespace streamsan::ptx {
 namespace {
@@ -28,9 +28,7 @@ Slice slice(const std::string& body) {
       "ld.param.u64 %rd1, [a]; ld.param.f32 %f1, [rate]; ld.param.u32 %r8, [n]; ld.param.u64 %rd8, [seed];\n"
       "mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;\n" +
       body + "\nret;\n}\n";
-  const std::vector<Entry> entries = find_entries(text);
-  EXPECT_EQ(entries.size(), 1u) << text;
-  const Kernel kernel = parse(entries.at(0));
+  const Kernel kernel = only_kernel(text);
   auto made = slice_of(kernel, facts_of(kernel));
   EXPECT_TRUE(made.has_value()) << text;
   return made.value_or(Slice{kernel, facts_of(kernel), Flow(kernel), {}, {}});
@@ -150,7 +148,7 @@ TEST(Slice, WhatMayHaveToDoWithAnotherPointerIsNotCountedFromThatOne) {
         ".visible .entry k(.param .align 16 .b8 s[16]) {\n.reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<11>;\n"
         "mov.u32 %r5, %tid.x;\n" +
         std::string(body) + "\nret;\n}\n";
-    const Kernel kernel = parse(find_entries(text).at(0));
+    const Kernel kernel = only_kernel(text);
     const auto of = slice_of(kernel, facts_of(kernel));
     ASSERT_TRUE(of.has_value());
     const std::array<std::uint64_t, 2> words = {kA, kB};

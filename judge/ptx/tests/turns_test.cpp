@@ -8,11 +8,9 @@
 
 #include <array>
 #include <random>
-#include <set>
 #include <string>
 
-#include "judge/ptx/parser.h"
-#include "judge/ptx/tests/interpreter.h"
+#include "judge/ptx/tests/helpers.h"
 
 namespace streamsan::ptx {
 namespace {
@@ -28,9 +26,7 @@ Kernel kernel_of(const std::string& body) {
       "ld.param.u64 %rd1, [a]; ld.param.u32 %r8, [n]; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x;\n"
       "mov.u32 %r4, %tid.x; mad.lo.s32 %r1, %r2, %r3, %r4; mov.u32 %r10, 0; mov.f32 %f1, 0f00000000;\n" +
       body + "\nret;\n}\n";
-  const std::vector<Entry> entries = find_entries(text);
-  EXPECT_EQ(entries.size(), 1u) << text;
-  Kernel kernel = parse(entries.at(0));
+  Kernel kernel = only_kernel(text);
   EXPECT_TRUE(kernel.understood) << text;
   return kernel;
 }
@@ -46,23 +42,14 @@ Result run(const Kernel& kernel, std::uint64_t n, const Limits& limits, std::uin
   return evaluate(kernel, facts_of(kernel), {{blocks, 1, 1}, {threads, 1, 1}, std::as_bytes(std::span(words))}, limits);
 }
 
-/// What is exact is touched whatever memory holds; what is complete is all. False: the kernel does not end soon.
+/// False: the kernel does not end soon.
 bool agrees(const Kernel& kernel, std::uint64_t n, const Result& result, std::uint32_t threads = 8) {
   const std::array<std::uint64_t, 3> words = {kA, n, 0};
   const Launch launch{{1, 1, 1}, {threads, 1, 1}, std::as_bytes(std::span(words))};
   for (std::uint64_t seed = 0; seed < 2; ++seed) {
     const auto trail = interpret(kernel, launch, seed * 1'000'003);
     if (!trail) return false;
-    std::array<std::set<std::uint64_t>, 3> exact;
-    for (const Touched& touched : result.touched)
-      if (touched.exact) exact[static_cast<std::size_t>(touched.mode)].merge(bytes_of(touched.bytes));
-    for (std::size_t mode = 0; mode < 3; ++mode) {
-      if (result.complete) {
-        EXPECT_EQ(exact[mode], trail->bytes[mode]) << "mode " << mode;
-      }
-      for (const std::uint64_t byte : exact[mode])
-        EXPECT_TRUE(trail->bytes[mode].contains(byte)) << "mode " << mode << ", not touched: " << byte - kA;
-    }
+    expect_agreement(result, *trail);
   }
   return true;
 }

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "judge/ptx/parser.h"
+#include "judge/ptx/tests/helpers.h"
 
 namespace streamsan::ptx {
 namespace {
@@ -17,9 +17,7 @@ Facts facts(const std::string& body) {
       ".visible .entry k(.param .u64 a, .param .u32 n) {\n.reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n"
       "ld.param.u64 %rd1, [a]; ld.param.u32 %r8, [n]; mov.u32 %r1, 0;\n" +
       body + "\nret;\n}\n";
-  const std::vector<Entry> entries = find_entries(text);
-  EXPECT_EQ(entries.size(), 1u) << text;
-  const Kernel kernel = parse(entries.at(0));
+  const Kernel kernel = only_kernel(text);
   EXPECT_TRUE(kernel.understood) << text;
   return facts_of(kernel);
 }
