@@ -20,8 +20,7 @@
 // into a field of what came from outside, the same field of every other such object holds something else from then on.
 #pragma once
 
-#include <algorithm>
-#include <deque>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -89,18 +88,24 @@ class Store {
 /// What the blocks before one end in. Of those that are changed on the way a copy is made.
 class Ends {
  public:
-  void add(const Store& end) { ends_.push_back(&end); }
+  void add(const Store& end) { ends_.push_back({.given = &end, .changed = {}}); }
   Store& change(std::size_t end) {
-    if (std::ranges::none_of(own_, [&](const Store& own) { return &own == ends_[end]; }))
-      ends_[end] = &own_.emplace_back(*ends_[end]);
-    return const_cast<Store&>(*ends_[end]);
+    End& here = ends_[end];
+    if (!here.changed) here.changed = *here.given;
+    return *here.changed;
   }
-  [[nodiscard]] const Store& operator[](std::size_t end) const { return *ends_[end]; }
+  [[nodiscard]] const Store& operator[](std::size_t end) const {
+    const End& here = ends_[end];
+    return here.changed ? *here.changed : *here.given;
+  }
   [[nodiscard]] std::size_t size() const { return ends_.size(); }
 
  private:
-  std::vector<const Store*> ends_;
-  std::deque<Store> own_;
+  struct End {
+    const Store* given;
+    std::optional<Store> changed;
+  };
+  std::vector<End> ends_;
 };
 
 }  // namespace streamsan::analyzer
