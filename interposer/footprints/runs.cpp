@@ -7,6 +7,26 @@
 #include <bit>
 
 namespace streamsan::footprints {
+namespace {
+
+// Most of a region is untouched, or touched without a gap: that is seen for a line of the cache at a time.
+constexpr unsigned kBlockWords = 16;
+static_assert(kModeWords % kBlockWords == 0);
+
+enum class Bits { None, Some, All };
+
+Bits bits_of_block(const std::uint32_t* words) {
+  std::uint32_t any = 0;
+  std::uint32_t all = ~std::uint32_t{0};
+  for (unsigned word = 0; word < kBlockWords; ++word) {
+    any |= words[word];
+    all &= words[word];
+  }
+  if (any == 0) return Bits::None;
+  return all == ~std::uint32_t{0} ? Bits::All : Bits::Some;
+}
+
+}  // namespace
 
 void Runs::clear() {
   count_ = 0;
@@ -50,12 +70,16 @@ void Runs::add_region(std::uint64_t region, const std::uint32_t* words) {
   const std::uint64_t base = region << kRegionShift;
   for (unsigned mode = 0; mode < kModes; ++mode) {
     const std::uint32_t* bits = words + mode * kModeWords;
-    for (std::uint32_t at = 0; at < kModeWords; ++at) {
+    for (std::uint32_t at = 0; at < kModeWords; at += kBlockWords) {
       const std::uint64_t begin = base + std::uint64_t{at} * 32;
-      if (bits[at] == ~std::uint32_t{0}) {
-        add_run(mode, begin, begin + 32);
-      } else if (bits[at]) {
-        add_bits(mode, begin, bits[at]);
+      switch (bits_of_block(bits + at)) {
+        case Bits::None:
+          break;
+        case Bits::All:
+          add_run(mode, begin, begin + kBlockWords * 32);
+          break;
+        case Bits::Some:
+          for (unsigned word = 0; word < kBlockWords; ++word) add_bits(mode, begin + word * 32, bits[at + word]);
       }
     }
   }
