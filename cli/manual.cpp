@@ -56,9 +56,9 @@ streamsan \- find stream\-ordering bugs in CUDA programs
 .RI [ command | options ]
 .SH DESCRIPTION
 .B streamsan
-runs a program that uses CUDA, unmodified, records what it asks of the driver, and reports pairs of operations on common
-memory that no stream, event or synchronisation puts in order: races between streams, between the host and the GPU, and memory
-that is freed while it is in use.
+runs an unmodified CUDA program, records its calls of the driver, and reports pairs of operations on common memory that no
+stream, event or synchronisation puts in order: races between streams, races between the host and the GPU, and memory that is
+freed while it is in use.
 .TP
 .B run
 runs a program and reports its races. The program's output and exit code are its own, unless something is found.
@@ -100,10 +100,10 @@ that of the program.
 .B STREAMSAN_OPTIONS
 options as
 .IR key = value ,
-between blanks, commas, colons or line ends. What stands in quotes, '...' or "...", is taken as it is:
+separated by blanks, commas, colons or line ends. A value in quotes, '...' or "...", is taken as it is:
 .B STREAMSAN_OPTIONS="log_path='/tmp/my log':verbosity=1"
 .br
-Flags win over it.
+A flag wins over the variable.
 .TP
 .B CI
 set, and not to false or 0: a run in which nothing was checked fails (option
@@ -113,12 +113,12 @@ set, and not to false or 0: a run in which nothing was checked fails (option
 set: no colours, unless
 .BR \-\-color=always .
 .SH OPTIONS
-Each is a flag
+Each option is a flag
 .BI \-\- name = value
-of the commands in brackets and a key of
+of the commands in brackets, and a key of
 .BR STREAMSAN_OPTIONS .
 .I guest
-is the recorder inside the program.
+is the recorder inside the program; an option that only the guest reads has no flag.
 )";
 
 constexpr const char* kBehindOptions = R"(.SH EXAMPLES

@@ -126,9 +126,14 @@ const OptionRow* row_of(std::string_view name) {
 
 constexpr const char* kHeadOfThePage = R"(# Options
 
-Each is a flag `--name=value` of the commands in the third column (`guest` is the recorder inside the program) and a key of the
-environment variable `STREAMSAN_OPTIONS`, `name=value` between blanks, commas, colons or line ends. Flags win over it. What stands
-in quotes, `'...'` or `"..."`, is taken as it is; as in a shell, a quote may begin and end anywhere in a value:
+An option can be given in two ways:
+
+* as a flag `--name=value` of the commands in the third column. `guest` there is the recorder inside the program: an option that only the
+  guest reads has no flag;
+* as `name=value` in the environment variable `STREAMSAN_OPTIONS`. Blanks, commas, colons or line ends separate the options.
+
+A flag wins over the variable. A value in quotes, `'...'` or `"..."`, is taken as it is; as in a shell, a quote may begin and end
+anywhere in a value:
 
 ```
 STREAMSAN_OPTIONS="log_path='/tmp/my log:%p':verbosity=1" streamsan run ./app

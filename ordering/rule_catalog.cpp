@@ -75,19 +75,20 @@ constexpr std::string_view name(Treatment treatment) {
 constexpr std::string_view meaning(Treatment treatment) {
   switch (treatment) {
     case Treatment::Modelled:
-      return "the model applies it, or checks it, and reports can name it. *Documented* rules make an order that "
-             "programs may rely on; *assumed* ones an order that only today's driver makes; *policy* rules make none";
+      return "The model applies or checks the rule, and reports can name it. A *documented* rule makes an order that "
+             "programs may rely on. An *assumed* rule makes an order that only today's driver keeps. A *policy* rule "
+             "makes no order: it says what is checked or left out.";
     case Treatment::Followed:
-      return "the recorder, the table of functions, the judge or the analyzer acts on it, or it is part of a modelled "
-             "rule; no report names it";
+      return "The recorder, the table of functions, the judge or the analyzer acts on the rule, or the rule is part of "
+             "a modelled one. No report names it.";
     case Treatment::MayMiss:
-      return "a fault that depends on it may be missed; none is invented";
+      return "A fault that depends on the rule may be missed. No correct code is reported.";
     case Treatment::MayReport:
-      return "correct code that depends on it may be reported";
+      return "Correct code that depends on the rule may be reported.";
     case Treatment::MayErr:
-      return "a fault may be missed, or correct code reported";
+      return "A fault may be missed, or correct code may be reported.";
     case Treatment::NoEffect:
-      return "makes no order, and breaking it is no fault of the kind that StreamSan looks for";
+      return "The rule makes no order, and StreamSan does not look for the fault of breaking it.";
   }
   return {};
 }
@@ -132,19 +133,19 @@ void print_rules_page(std::ostream& out) {
 
   out << "# The rules of CUDA ordering\n\n"
          "Generated from `ordering/rules.def` and `ordering/rule_catalog.def` by `ninja rules-page`. Do not edit.\n\n"
-         "All rules of order that are known here, "
+         "StreamSan knows "
       << rules.size()
-      << " of them, and what StreamSan does with each. A rule's id is its name in reports, tests, source comments and "
-         "other pages. [model.md](model.md) explains what the modelled rules mean together, "
-         "[limitations.md](limitations.md) what the others cost in practice.\n\n"
+      << " rules of order. This page states each rule and says what StreamSan does with it. Reports, tests, source "
+         "comments and other pages name a rule by its id. [model.md](model.md) explains what the modelled rules mean "
+         "together. [limitations.md](limitations.md) says what the others cost in practice.\n\n"
          "| | rules | meaning |\n|---|---:|---|\n";
   for (const auto& [treatment, number] : count)
     out << "| " << name(treatment) << " | " << number << " | " << meaning(treatment) << " |\n";
-  out << "\nThe source names a document of NVIDIA or the function whose description says it. *Inferred*: it follows "
-         "from "
-         "other rules, and no document says it. *Measured*: an H200 with driver 580 and CUDA 13.0 did it. *Reported*: "
-         "by "
-         "others, not checked here. *Not said*: general knowledge, without a source.\n";
+  out << "\nThe source is the document that states the rule, or the function whose description does. Other sources:\n\n"
+         "* *inferred*: no document states the rule; it follows from other rules\n"
+         "* *measured*: an H200 or H100 with driver 580 behaved like this\n"
+         "* *reported*: others reported it; StreamSan's authors have not checked it\n"
+         "* *not said*: no document states the rule; without *measured* it is general knowledge\n";
 
   for (const Area& area : kAreas) {
     out << "\n## " << area.title << " (R-" << area.name

@@ -92,86 +92,96 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, int& exit_co
   app.set_version_flag("--version", "streamsan-tidy " STREAMSAN_VERSION " (Clang " STREAMSAN_CLANG_VERSION ")");
   app.option_defaults()->always_capture_default(false);
 
-  app.add_option("files", line.files, "sources; without any, those of the compile database")->type_name("FILE");
+  app.add_option("files", line.files, "sources; default: those of the compile database")->type_name("FILE");
   app.add_option("-p", line.build_dir, "folder of compile_commands.json, or that file")->type_name("DIR");
   line.source_filter = kSourceFilter;
-  app.add_option("--source-filter", line.source_filter, "which sources of the database, where no FILE is named")
+  app.add_option("--source-filter", line.source_filter, "which sources of the compile database, if no FILE is given")
       ->type_name("REGEX");
-  app.add_option("--extra-arg", line.extra_args, "compiler flag to add at the end")
+  app.add_option("--extra-arg", line.extra_args, "compiler flag to add after the others")
       ->type_name("FLAG")
       ->allow_extra_args(false);  // one each: what follows are sources
-  app.add_option("--extra-arg-before", line.extra_args_before, "compiler flag to add at the start")
+  app.add_option("--extra-arg-before", line.extra_args_before, "compiler flag to add before the others")
       ->type_name("FLAG")
       ->allow_extra_args(false);
 
-  const char* selection = "What is looked for";
+  const char* selection = "What to look for";
   app.add_option("--checks", line.checks,
-                 "checks on top of the default, all correctness checks: globs, a leading - takes away. "
-                 "streamsan-*: performance and policy as well")
+                 "globs of checks to add to the default, all correctness checks; a leading - removes checks. "
+                 "streamsan-*: also performance and policy")
       ->type_name("GLOBS")
       ->group(selection);
-  app.add_option("--warnings-as-errors", line.warnings_as_errors, "checks whose findings are errors")
+  app.add_option("--warnings-as-errors", line.warnings_as_errors, "globs of checks whose findings count as errors")
       ->type_name("GLOBS")
       ->group(selection);
-  app.add_option("--levels", line.levels, "of definite, likely, latent and maybe; default: definite,likely")
+  app.add_option("--levels", line.levels,
+                 "levels to show, out of definite, likely, latent and maybe; default: definite,likely")
       ->type_name("LIST")
       ->group(selection);
   std::string header_filter;
   auto* use_header_filter =
-      app.add_option("--header-filter", header_filter, "headers whose findings are shown; default: all of the project")
+      app.add_option("--header-filter", header_filter, "headers whose findings to show; default: all of the project")
           ->type_name("REGEX")
           ->group(selection);
-  app.add_option("--exclude-header-filter", line.exclude_header_filter, "headers whose findings are not shown")
+  app.add_option("--exclude-header-filter", line.exclude_header_filter, "headers whose findings not to show")
       ->type_name("REGEX")
       ->group(selection);
-  app.add_option("--line-filter", line.line_filter, R"(only these lines: [{"name":"a.cu","lines":[[1,9]]}])")
+  app.add_option("--line-filter", line.line_filter,
+                 R"(show only findings in these lines: [{"name":"a.cu","lines":[[1,9]]}])")
       ->type_name("JSON")
       ->group(selection);
-  app.add_option("--models", line.models, "what in-house functions do; see docs/analyzer-models.md")
+  app.add_option("--models", line.models, "file that says what functions of your own do; see docs/analyzer-models.md")
       ->type_name("FILE.yaml")
       ->allow_extra_args(false)
       ->group(selection);
-  app.add_option("--default-stream", line.default_stream, "legacy or per-thread, where the flags do not say")
+  app.add_option("--default-stream", line.default_stream,
+                 "default stream if the flags do not say: legacy or per-thread")
       ->check(CLI::IsMember({"legacy", "per-thread"}))
       ->type_name("KIND")
       ->group(selection);
-  auto* config = app.add_option("--config", line.config, "text of a .clang-tidy, in place of those above the sources")
-                     ->type_name("YAML")
-                     ->group(selection);
+  auto* config =
+      app.add_option("--config", line.config, "text of a .clang-tidy, in place of the files above the sources")
+          ->type_name("YAML")
+          ->group(selection);
   app.add_option("--config-file", line.config_file, "the same, from a file")
       ->type_name("FILE")
       ->excludes(config)
       ->group(selection);
 
   const char* results = "Results";
-  app.add_flag("--fix", line.fix, "write the repairs that are certain into the sources")->group(results);
+  app.add_flag("--fix", line.fix, "write those repairs into the sources that are certain")->group(results);
   app.add_option("--export-fixes", line.export_fixes,
-                 "write findings and repairs as clang-apply-replacements reads them")
+                 "write findings and repairs in the format of clang-apply-replacements")
       ->type_name("FILE")
       ->group(results);
   app.add_option("--sarif", line.sarif, "write the findings as SARIF 2.1.0")->type_name("FILE")->group(results);
   auto* github =
       app.add_flag("--github,!--no-github", line.github, "print GitHub annotations; default: if GITHUB_ACTIONS is true")
           ->group(results);
-  app.add_option("--baseline", line.baseline, "findings to be silent about")->type_name("FILE")->group(results);
-  app.add_option("--write-baseline", line.write_baseline, "write all findings of today as a baseline")
+  app.add_option("--baseline", line.baseline, "file of known findings, which are not shown")
       ->type_name("FILE")
       ->group(results);
-  app.add_flag("--quiet", line.quiet, "no progress, and a summary only if something was not analysed")->group(results);
+  app.add_option("--write-baseline", line.write_baseline, "write all present findings as a baseline")
+      ->type_name("FILE")
+      ->group(results);
+  app.add_flag("--quiet", line.quiet, "print no progress, and a summary only if something was not analysed")
+      ->group(results);
   bool color = false;
-  auto* use_color = app.add_flag("--use-color,!--no-use-color", color, "default: on a terminal")->group(results);
+  auto* use_color =
+      app.add_flag("--use-color,!--no-use-color", color, "colours in the text; default: on a terminal")->group(results);
 
   const char* across = "Across translation units";
-  app.add_flag("--cross-tu", line.cross_tu,
-               "look into functions of the other sources, too: reads files that need it twice")
+  app.add_flag("--cross-tu", line.cross_tu, "also look into functions of the other sources; reads some files twice")
       ->group(across);
-  app.add_option("--summaries-out", line.summaries_out, "write what functions do")->type_name("DIR")->group(across);
-  app.add_option("--summaries-in", line.summaries_in, "read what functions of others do")
+  app.add_option("--summaries-out", line.summaries_out, "write summaries of functions, for other runs")
+      ->type_name("DIR")
+      ->group(across);
+  app.add_option("--summaries-in", line.summaries_in, "read summaries of functions that other runs wrote")
       ->type_name("DIR")
       ->group(across);
 
   const char* running = "Running";
-  app.add_option("-j,--jobs", line.jobs, "files at a time; default: one for each core")->group(running);
+  app.add_option("-j,--jobs", line.jobs, "number of files to analyse at a time; default: one for each core")
+      ->group(running);
   app.add_option("--cuda-path", line.cuda_path,
                  "root of the CUDA toolkit; default: CUDA_PATH, the nvcc of the database")
       ->type_name("DIR")
@@ -180,9 +190,9 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, int& exit_co
       ->type_name("DIR")
       ->group(running);
   bool follow = false;
-  auto* follow_main = app.add_flag("--follow-main,!--no-follow-main", follow,
-                                   "follow what main() does, step by step; default: yes, where it uses streams")
-                          ->group(running);
+  auto* follow_main =
+      app.add_flag("--follow-main,!--no-follow-main", follow, "follow main() step by step; default: if it uses streams")
+          ->group(running);
   app.add_flag("--dump-ir", line.dump_ir, "print the stream IR of all functions")->group(running);
   app.add_flag("--show-skipped", line.show_skipped, "name the functions that were not analysed, with the reasons")
       ->group(running);
@@ -193,11 +203,12 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, int& exit_co
       ->group(running);
 
   const char* configuration = "Configuration";
-  app.add_flag("--list-checks", line.list_checks, "name the checks that are on")->group(configuration);
+  app.add_flag("--list-checks", line.list_checks, "list the checks that are on")->group(configuration);
   app.add_flag("--verify-config", line.verify_config, "check the configuration for names that do not exist")
       ->group(configuration);
   app.add_flag("--dump-config", line.dump_config, "print the configuration in force")->group(configuration);
-  app.add_flag("--explain-config", line.explain_config, "for each check that is on, say where")->group(configuration);
+  app.add_flag("--explain-config", line.explain_config, "say for each check that is on which setting switched it on")
+      ->group(configuration);
 
   refuse_empty_values(app);
   std::string error;
@@ -224,7 +235,7 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, int& exit_co
     error = std::string(failure.what()) + " (--help lists the options)";
   }
   if (line.flags && !line.build_dir.empty() && error.empty()) {
-    error = "-p and flags after -- are two answers to one question";
+    error = "give either -p or flags after --, not both";
   }
   if (!error.empty()) {
     say_error(error);

@@ -41,15 +41,15 @@ std::string copy_sides(const Effect& effect) {
 std::string batch(const Effect& effect) {
   switch (effect.batch) {
     case Batch::None:
-      return "ordered as any work of the stream; its accesses are not modelled";
+      return "one operation of the stream; its accesses are not modelled";
     case Batch::Copies:
     case Batch::Copies3D:
-      return "copies, one operation of the stream, without order among themselves; sources are read as their access "
-             "order says";
+      return "a batch of copies: one operation of the stream; the copies are unordered among themselves; their access "
+             "order says when a source is read";
     case Batch::Discards:
-      return "writes of the ranges, one operation of the stream";
+      return "writes the ranges, as one operation of the stream";
     case Batch::Decompress:
-      return "reads of all sources and writes of all destinations, one operation of the stream";
+      return "reads all sources and writes all destinations, as one operation of the stream";
   }
   return {};
 }
@@ -63,14 +63,14 @@ std::string meaning(const Effect& effect) {
     case Later:
       return {};
     case Lookup:
-      return "the entry points it hands out are StreamSan's";
+      return "hands out StreamSan's own entry points";
     case Init:
-      return "CUDA is in use from here";
+      return "CUDA is in use from here on";
     case Launch:
     case LaunchConfig:
-      return "a kernel in a stream; pointers among its arguments are inferred accesses";
+      return "a kernel runs in a stream; pointers among its arguments count as inferred accesses";
     case LaunchList:
-      return "launches in the streams of a list, with barriers among them; not measured";
+      return "kernels run in the streams of a list, with barriers among these streams; not measured";
     case Copy:
       return "linear copy, " + std::string(form(effect)) + ", " + copy_sides(effect);
     case Copy2D:
@@ -82,62 +82,63 @@ std::string meaning(const Effect& effect) {
       return std::string(effect.kind == Fill ? "linear" : "2D") + " fill, " + std::string(form(effect)) + ", " +
              std::to_string(effect.unit) + (effect.unit == 1 ? " byte" : " bytes") + " an element";
     case Alloc:
-      return "device memory begins";
+      return "allocates device memory";
     case AllocPitch:
-      return "device memory begins, pitch times height";
+      return "allocates device memory: pitch times height";
     case AllocHost:
-      return "pinned host memory begins";
+      return "allocates pinned host memory";
     case AllocManaged:
-      return "managed memory begins";
+      return "allocates managed memory";
     case AllocAsync:
-      return "device memory begins in stream order";
+      return "allocates device memory in stream order";
     case Register:
-      return "host memory is pinned";
+      return "pins host memory";
     case Map:
-      return "addresses get memory";
+      return "maps memory at addresses";
     case Import:
-      return "memory of another owner begins; its size is asked from the driver";
+      return "makes memory of another owner known; the driver says its size";
     case GlobalLookup:
-      return "a module variable becomes known as memory";
+      return "makes a module variable known as memory";
     case Free:
-      return "memory ends; every access must be ordered before";
+      return "frees memory; every access must be ordered before";
     case FreeHost:
-      return "pinned host memory ends; every access must be ordered before";
+      return "frees pinned host memory; every access must be ordered before";
     case FreeAsync:
-      return "memory ends in stream order; every access must be ordered before";
+      return "frees memory in stream order; every access must be ordered before";
     case Unregister:
-      return "host memory is unpinned; every access must be ordered before";
+      return "unpins host memory; every access must be ordered before";
     case PointerAttribute:
-      return "CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: synchronous copies and fills of the memory complete before they return";
+      return "with CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: synchronous copies and fills of the memory complete before they "
+             "return";
     case Unmap:
-      return "addresses lose their memory; every access must be ordered before";
+      return "unmaps addresses; every access must be ordered before";
     case ArrayCreate:
-      return effect.count == kAbsent ? "an array begins" : "a mipmapped array begins, with all its levels";
+      return effect.count == kAbsent ? "makes an array" : "makes a mipmapped array with all its levels";
     case ArrayPart:
-      return "a part of an array gets a handle";
+      return "makes a handle for a part of an array";
     case ArrayFree:
-      return "an array ends; every access must be ordered before";
+      return "destroys an array; every access must be ordered before";
     case TextureCreate:
-      return std::string("memory or an array becomes what kernels that are given the object ") +
-             (effect.surface ? "read and write" : "read");
+      return std::string("makes an object through which kernels may ") + (effect.surface ? "read and write" : "read") +
+             " memory or an array";
     case StreamCreate:
-      return "a stream begins";
+      return "makes a stream";
     case StreamDestroy:
-      return "the handle ends; no order, pending work completes";
+      return "destroys the handle; pending work completes; no order";
     case EventCreate:
-      return "an event begins, never recorded";
+      return "makes an event that is not recorded yet";
     case EventDestroy:
-      return "the handle ends; waits already enqueued stay valid";
+      return "destroys the handle; waits already submitted stay in force";
     case EventRecord:
-      return "the event captures the stream as it is at the call";
+      return "the event captures the work that the stream has at the call";
     case EventWait:
-      return "later work of the stream is after what the event has captured";
+      return "later work of the stream starts after what the event captured";
     case ContextRecord:
       return effect.green ? "the event captures all streams of the green context"
                           : "the event captures all streams of the context and of its green contexts";
     case ContextWait:
-      return effect.green ? "later work of the green context is after what the event has captured"
-                          : "later work of the context and of its green contexts is after what the event has captured";
+      return effect.green ? "later work of the green context starts after what the event captured"
+                          : "later work of the context and of its green contexts starts after what the event captured";
     case SyncStream:
       return "the host waits for the stream";
     case SyncEvent:
@@ -145,42 +146,44 @@ std::string meaning(const Effect& effect) {
     case SyncContext:
       return "the host waits for all work of the context";
     case QueryStream:
-      return "success tells the host that the stream's work is complete";
+      return "if it succeeds, the host knows that the stream's work is complete";
     case QueryEvent:
-      return "success tells the host that the captured work is complete";
+      return "if it succeeds, the host knows that the captured work is complete";
     case HostFunction:
-      return "a host function in stream order";
+      return "a host function runs in stream order";
     case StreamAction:
-      if (effect.semaphores) return "signals: a wait of this process for the same value comes after the stream's work";
+      if (effect.semaphores)
+        return "signals a value: a wait of this process for the same value comes after the stream's work";
       return batch(effect);
     case StreamJoinsAll:
       if (effect.semaphores)
-        return "waits for values that this process has signalled before come after that; others may be for work that "
-               "is "
-               "not seen, and are taken to be after everything submitted so far";
-      return "may wait for work that is not seen: taken to be after everything submitted so far";
+        return "waits for a value: if this process has signalled it, the wait comes after the signal, otherwise after "
+               "everything submitted so far";
+      return "may wait for work that is not seen: taken to come after everything submitted so far";
     case CaptureBegin:
-      return "work of the stream goes into a graph from here";
+      return "from here on, work of the stream goes into a graph";
     case CaptureEnd:
-      return "the capture ends";
+      return "ends the capture";
     case GraphInstantiate:
-      return "an executable graph begins: its nodes and edges are read and checked";
+      return "makes an executable graph: StreamSan reads and checks its nodes and edges";
     case GraphLaunch:
-      return "one operation of the stream, after earlier launches of the same graph, with the accesses of its nodes";
+      return "one operation of the stream, with the accesses of all nodes, after earlier launches of the same graph";
     case GraphUpdate:
-      return "an executable graph changes: its nodes and edges are read and checked again";
+      return "changes an executable graph: StreamSan reads and checks its nodes and edges again";
     case GraphNodeUpdate:
-      return "a node of an executable graph changes: the graph is checked again";
+      return "changes a node of an executable graph: StreamSan checks the graph again";
     case GraphAddNode:
-      return "names a node; what it does is read when the graph is instantiated";
+      return "makes a node; StreamSan reads what it does when the graph is instantiated";
     case GraphClone:
-      return "names the nodes of the clone after those of the original";
+      return "the nodes of the clone get the names of the original's nodes";
     case FunctionLookup:
-      return "names a kernel";
+      return "makes the name of a kernel known";
     case Unload:
-      return "kernel handles and module variables end";
+      return "ends kernel handles and module variables";
     case ContextDestroy:
-      return "streams, events and memory of the context end";
+      return effect.ends == ContextEnd::Counted
+                 ? "drops a reference; the last one ends the streams, events and memory of the context"
+                 : "ends the streams, events and memory of the context";
   }
   return {};
 }
@@ -188,7 +191,7 @@ std::string meaning(const Effect& effect) {
 std::string clause(const Effect& effect) {
   const std::string what = meaning(effect);
   if (effect.kind == EffectKind::Later && effect.hides_order)
-    return std::string(effect.why) + "; findings after its first call are at most possible";
+    return std::string(effect.why) + "; after its first call, findings are at most possible";
   if (what.empty()) return std::string(effect.why);
   return effect.why.empty() ? what : what + " (" + std::string(effect.why) + ")";
 }
@@ -205,13 +208,15 @@ void print(std::ostream& out) {
 
   out << "# Driver functions: what is understood\n\n"
          "Generated from `ordering/api/cuda_api.def` by `ninja api-coverage`. Do not edit.\n\n"
-      << "Of the " << kRowCount << " functions that libcuda exports, " << kRowCount - passed - later
-      << " are modelled, " << passed << " are passed through for the reason given, and " << later
-      << " are not modelled yet: they are forwarded and counted, and those that a program called are named at the end "
-         "of its run. Functions of a newer driver that are not listed here are treated like the last.\n\n"
-         "Names such as R-EVT-17 are rules of order, see [rules.md](rules.md). A symbol that ends in `_ptds` or "
-         "`_ptsz` "
-         "means the calling thread's per-thread default stream where the plain symbol means the legacy one.\n\n"
+      << "libcuda exports " << kRowCount << " functions. StreamSan models " << kRowCount - passed - later
+      << " of them and passes " << passed << " through (`Pass`); the tables below say why. " << later
+      << " are not modelled yet (`Later`): StreamSan forwards and counts their calls, and names the called functions "
+         "at the end of the run. It does the same for functions of a newer driver, which are not listed here.\n\n"
+         "* An id such as R-EVT-17 names a rule of order, see [rules.md](rules.md).\n"
+         "* *No order*: the call orders nothing. *No memory*: it touches no memory of the program.\n"
+         "* As its default stream, a symbol that ends in `_ptds` or `_ptsz` uses the per-thread stream of the calling "
+         "thread. The plain symbol uses the legacy stream.\n"
+         "* *32-bit addresses*: the form of the function from before CUDA 3.2.\n\n"
          "| effect | functions |\n|---|---:|\n";
   for (const auto& [kind, count] : by_kind) out << "| " << name(kind) << " | " << count << " |\n";
 
