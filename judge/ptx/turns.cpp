@@ -2,6 +2,7 @@
 #include "judge/ptx/turns.h"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 namespace streamsan::ptx {
@@ -70,6 +71,12 @@ bool divides(Wide by, const Affine& form) {
 
 }  // namespace
 
+std::optional<std::size_t> Turns::Loop::place_of(int reg) const {
+  const auto found = std::ranges::lower_bound(changes, reg);
+  if (found == changes.end() || *found != reg) return std::nullopt;
+  return static_cast<std::size_t>(found - changes.begin());
+}
+
 /// Branches inside go forward, so each turn comes to its end; but for those of loops inside, which are looked at later.
 std::optional<Turns::Loop> Turns::find(int jump, bool with_inner) const {
   Loop loop{.first = at(jump).target, .jump = jump};
@@ -78,7 +85,7 @@ std::optional<Turns::Loop> Turns::find(int jump, bool with_inner) const {
   for (int i = loop.first; i <= jump; ++i) {
     const Instruction& instruction = at(i);
     loop.sure.push_back(i >= landing);
-    for_each_result(instruction, [&](int reg) { loop.changes.insert(reg); });
+    for_each_result(instruction, [&](int reg) { loop.changes.push_back(reg); });
     if (i == jump) break;
     if (instruction.op != Op::Branch) {
       if (!is_quiet(instruction)) return std::nullopt;
@@ -92,6 +99,9 @@ std::optional<Turns::Loop> Turns::find(int jump, bool with_inner) const {
     }
   }
   if (way_out < 0 || !decide(loop, way_out)) return std::nullopt;
+  std::ranges::sort(loop.changes);
+  const auto same = std::ranges::unique(loop.changes);
+  loop.changes.erase(same.begin(), same.end());
   return loop;
 }
 
@@ -131,22 +141,30 @@ bool Turns::decide(Loop& loop, int way_out) const {
 
 Turns::Turn Turns::walk(const Threads& threads, const Loop& loop) const {
   Turn turn;
-  std::set<int> settled;  // written for sure
-  std::multimap<int, Drifts> landing;
+  const std::size_t count = loop.changes.size();
+  turn.drifts.reserve(count);
+  for (const int reg : loop.changes) turn.drifts.push_back({.base = reg});
+  turn.settled.assign(count, false);
+  turn.carried.assign(count, false);
+  turn.doubtful.assign(count, false);
+  std::vector<std::pair<int, Drifts>> landing;
   auto inner = loop.inner.begin();
+  const auto forget = [&](const Loop& of) {  // as they are in a later turn of it
+    for (const int reg : of.changes) turn.drifts[*loop.place_of(reg)] = {};
+  };
   for (int i = loop.first; i <= loop.jump; ++i) {
-    const auto [from, to] = landing.equal_range(i);
-    for (auto each = from; each != to; ++each) merge(turn.drifts, each->second);
+    for (const auto& [target, drifts] : landing)
+      if (target == i) merge(turn.drifts, drifts);
     if (i == loop.compare) turn.at_compare = turn.drifts;
     if (inner != loop.inner.end() && i == inner->first) {
       turn.ends = turn.ends && surely_ends(threads, loop, turn.drifts, *inner);
-      for (const int reg : inner->changes) turn.drifts[reg] = {};  // as they are in a later turn of it
+      forget(*inner);
     }
     if (at(i).op == Op::Branch && at(i).target > i && at(i).target <= loop.jump)
-      landing.emplace(at(i).target, turn.drifts);
-    pass(threads, loop, i, settled, turn);
+      landing.emplace_back(at(i).target, turn.drifts);
+    pass(threads, loop, i, turn);
     if (inner != loop.inner.end() && i == inner->jump) {
-      for (const int reg : inner->changes) turn.drifts[reg] = {};
+      forget(*inner);
       ++inner;
     }
   }
@@ -154,10 +172,10 @@ Turns::Turn Turns::walk(const Threads& threads, const Loop& loop) const {
 }
 
 /// One instruction.
-void Turns::pass(const Threads& threads, const Loop& loop, int index, std::set<int>& settled, Turn& turn) const {
+void Turns::pass(const Threads& threads, const Loop& loop, int index, Turn& turn) const {
   const Instruction& instruction = at(index);
   const auto look = [&](int reg) {
-    if (!settled.contains(reg)) turn.carried.insert(reg);
+    if (const auto place = loop.place_of(reg); place && !turn.settled[*place]) turn.carried[*place] = true;
   };
   if (instruction.guard >= 0) look(instruction.guard);
   for (std::size_t k = 0; k < instruction.operands.size(); ++k)
@@ -165,27 +183,26 @@ void Turns::pass(const Threads& threads, const Loop& loop, int index, std::set<i
   const bool sure = loop.sure[static_cast<std::size_t>(index - loop.first)] && instruction.guard < 0;
   const Drift drift = instruction.guard < 0 ? drift_of(threads, loop, turn.drifts, instruction) : Drift{};
   for_each_result(instruction, [&](int reg) {
-    turn.drifts[reg] = drift;
+    const std::size_t place = *loop.place_of(reg);
+    turn.drifts[place] = drift;
     if (sure) {
-      settled.insert(reg);
+      turn.settled[place] = true;
     } else {
       look(reg);
-      if (instruction.op != Op::Pure) turn.doubtful.insert(reg);
+      if (instruction.op != Op::Pure) turn.doubtful[place] = true;
     }
   });
 }
 
-Turns::Drift Turns::find(const Drifts& drifts, int reg) {
-  const auto found = drifts.find(reg);
-  return found == drifts.end() ? Drift{.base = reg} : found->second;
+Turns::Drift Turns::find(const Loop& loop, const Drifts& drifts, int reg) {
+  const auto place = loop.place_of(reg);
+  return place ? drifts[*place] : Drift{.base = reg};
 }
 
 /// Where two ways meet.
 void Turns::merge(Drifts& into, const Drifts& other) {
-  for (const auto& [reg, drift] : other)
-    if (find(into, reg) != drift) into[reg] = {};
-  for (auto& [reg, drift] : into)
-    if (find(other, reg) != drift) drift = {};
+  for (std::size_t i = 0; i < into.size(); ++i)
+    if (into[i] != other[i]) into[i] = {};
 }
 
 /// Of the result. Sums with numbers that do not change, and copies.
@@ -196,15 +213,15 @@ Turns::Drift Turns::drift_of(const Threads& threads, const Loop& loop, const Dri
   if (instruction.op == Op::Move && operands.size() == 2 && operands[1].kind == Kind::Immediate)
     return {.base = Drift::kNumber, .by = operands[1].immediate};
   if (!is_register(operands[1])) return {};
-  if (instruction.op == Op::Move) return operands.size() == 2 ? find(drifts, operands[1].reg) : Drift{};
+  if (instruction.op == Op::Move) return operands.size() == 2 ? find(loop, drifts, operands[1].reg) : Drift{};
   const Type type = instruction.type;
   if ((instruction.op != Op::Add && instruction.op != Op::Sub) || operands.size() != 3 || type.bits < 8) return {};
   Value step;
   if (operands[2].kind == Kind::Immediate) step = constant(operands[2].immediate);
-  if (is_register(operands[2]) && !loop.changes.contains(operands[2].reg))
+  if (is_register(operands[2]) && !loop.may_write(operands[2].reg))
     step = threads.registers[static_cast<std::size_t>(operands[2].reg)];
   const auto by = Arithmetic(threads.box).single(step, type);
-  Drift drift = find(drifts, operands[1].reg);
+  Drift drift = find(loop, drifts, operands[1].reg);
   if (!by || drift.base == Drift::kUnknown || (drift.bits != 0 && drift.bits != type.bits)) return {};
   drift.by += instruction.op == Op::Add ? *by : -*by;
   drift.bits = type.bits;
@@ -215,12 +232,12 @@ Turns::Drift Turns::drift_of(const Threads& threads, const Loop& loop, const Dri
 bool Turns::surely_ends(const Threads& threads, const Loop& outer, const Drifts& before, const Loop& inner) const {
   Threads entering = threads;
   Arithmetic arithmetic(threads.box);
-  for (const int reg : outer.changes) {
-    const Drift drift = find(before, reg);
-    Value& value = entering.registers[static_cast<std::size_t>(reg)];
+  for (std::size_t i = 0; i < outer.changes.size(); ++i) {
+    const Drift& drift = before[i];
+    Value& value = entering.registers[static_cast<std::size_t>(outer.changes[i])];
     value = {};
     if (drift.base == Drift::kNumber) value = constant(drift.by, drift.bits != 0 ? drift.bits : 64);
-    if (drift.base < 0 || outer.changes.contains(drift.base)) continue;
+    if (drift.base < 0 || outer.may_write(drift.base)) continue;
     value = threads.registers[static_cast<std::size_t>(drift.base)];
     if (drift.bits != 0) value = arithmetic.add(value, constant(drift.by), drift.bits);
   }
@@ -229,12 +246,13 @@ bool Turns::surely_ends(const Threads& threads, const Loop& outer, const Drifts&
 }
 
 /// An operand of the comparison, turn by turn from the one that begins now.
-std::optional<Turns::Side> Turns::side(const Threads& threads, const Turn& turn, const Operand& operand, Type type) {
+std::optional<Turns::Side> Turns::side(const Threads& threads, const Loop& loop, const Turn& turn,
+                                       const Operand& operand, Type type) {
   if (operand.kind == Kind::Immediate) return Side{.start = constant(operand.immediate)};
   if (!is_register(operand)) return std::nullopt;
-  const Drift there = find(turn.at_compare, operand.reg);
+  const Drift there = find(loop, turn.at_compare, operand.reg);
   if (there.base < 0) return std::nullopt;
-  const Drift whole = find(turn.drifts, there.base);
+  const Drift whole = find(loop, turn.drifts, there.base);
   const auto fits = [&](const Drift& drift) { return drift.bits == 0 || drift.bits == type.bits; };
   if (whole.base != there.base || !fits(there) || !fits(whole)) return std::nullopt;
   const Value& base = threads.registers[static_cast<std::size_t>(there.base)];
@@ -247,7 +265,8 @@ std::optional<Turns::Count> Turns::count(const Threads& threads, const Loop& loo
   const Instruction& set = at(loop.compare);
   Type type = set.type;
   if (set.compare_unsigned) type.is_signed = false;
-  const auto left = side(threads, turn, set.operands[1], type), right = side(threads, turn, set.operands[2], type);
+  const auto left = side(threads, loop, turn, set.operands[1], type);
+  const auto right = side(threads, loop, turn, set.operands[2], type);
   if (!left || !right || (left->step == 0) == (right->step == 0)) return std::nullopt;
   if (left->step != 0) return count(threads, loop.stays, *left, right->start, type);
   return count(threads, mirrored(loop.stays), *right, left->start, type);
@@ -284,9 +303,11 @@ std::optional<Turns::Count> Turns::count(const Threads& threads, Compare stays, 
   return out;
 }
 
-void Turns::advance(Threads& threads, const Turn& turn, Wide turns) {
+void Turns::advance(Threads& threads, const Loop& loop, const Turn& turn, Wide turns) {
   Arithmetic arithmetic(threads.box);
-  for (const auto& [reg, drift] : turn.drifts) {
+  for (std::size_t i = 0; i < loop.changes.size(); ++i) {
+    const int reg = loop.changes[i];
+    const Drift& drift = turn.drifts[i];
     Value& value = threads.registers[static_cast<std::size_t>(reg)];
     if (drift.base != reg)
       value = {};
@@ -307,16 +328,18 @@ std::optional<int> Turns::leave_out(Threads& threads, int jump) {
     for (const int reg : loop.changes) threads.registers[static_cast<std::size_t>(reg)] = {};
     return loop.behind;
   }
-  const bool loses = std::ranges::any_of(turn.drifts, [&](const auto& each) {
-    const auto& [reg, drift] = each;
-    if (drift.base == reg || !turn.carried.contains(reg)) return false;
-    return threads.registers[static_cast<std::size_t>(reg)] != Value{} || turn.doubtful.contains(reg);
-  });
+  const auto loses = [&](std::size_t i) {
+    const int reg = loop.changes[i];
+    if (turn.drifts[i].base == reg || !turn.carried[i]) return false;
+    return threads.registers[static_cast<std::size_t>(reg)] != Value{} || turn.doubtful[i];
+  };
+  const auto places = std::views::iota(std::size_t{0}, loop.changes.size());
   // One more than the last is run: it makes what is written behind the way out.
   const Wide turns_left_out = turns->least - 1;
   const Wide steps = turns_left_out * (loop.jump - loop.first + 1);
-  if (turns_left_out < 1 || (loses && steps <= static_cast<Wide>(limits_.loop_steps))) return std::nullopt;
-  advance(threads, turn, turns_left_out);
+  if (turns_left_out < 1 || (steps <= static_cast<Wide>(limits_.loop_steps) && std::ranges::any_of(places, loses)))
+    return std::nullopt;
+  advance(threads, loop, turn, turns_left_out);
   return loop.first;
 }
 

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "judge/ptx/evaluate.h"
@@ -31,9 +30,13 @@ class Turns {
     int compare = 0;  ///< the setp that decides
     int behind = 0;   ///< where it is left to
     Compare stays = Compare::None;
-    std::vector<bool> sure;   ///< from `first` on: each turn comes here, once
-    std::set<int> changes;    ///< registers that may be written
-    std::vector<Loop> inner;  ///< loops inside, which have none
+    std::vector<bool> sure;    ///< from `first` on: each turn comes here, once
+    std::vector<int> changes;  ///< registers that may be written, in order
+    std::vector<Loop> inner;   ///< loops inside, which have none
+
+    /// Where a register stands in `changes`; nothing: it is not written.
+    [[nodiscard]] std::optional<std::size_t> place_of(int reg) const;
+    [[nodiscard]] bool may_write(int reg) const { return place_of(reg).has_value(); }
   };
   /// What a register holds, by what `base` held when the turn began.
   struct Drift {
@@ -43,14 +46,15 @@ class Turns {
     unsigned bits = 0;  ///< of the sums; 0: there was none
     bool operator==(const Drift&) const = default;
   };
-  using Drifts = std::map<int, Drift>;  ///< of the registers that changed
+  using Drifts = std::vector<Drift>;  ///< of each register in `changes`; its own base as long as it was not written
   /// One turn, in general.
   struct Turn {
-    Drifts drifts;           ///< at its end
-    Drifts at_compare;       ///< at the setp
-    std::set<int> carried;   ///< registers whose value from the turn before may be looked at
-    std::set<int> doubtful;  ///< those that may keep it, or get a known one
-    bool ends = true;        ///< the loops inside do, for all threads
+    Drifts drifts;               ///< at its end
+    Drifts at_compare;           ///< at the setp
+    std::vector<bool> settled;   ///< of each register in `changes`: it was written for sure
+    std::vector<bool> carried;   ///< its value from the turn before may be looked at
+    std::vector<bool> doubtful;  ///< it may keep that, or get a known one
+    bool ends = true;            ///< the loops inside do, for all threads
   };
   struct Side {
     Value start;
@@ -67,19 +71,19 @@ class Turns {
   [[nodiscard]] bool add_inner(Loop& loop, int jump) const;
   [[nodiscard]] bool decide(Loop& loop, int way_out) const;
   [[nodiscard]] Turn walk(const Threads& threads, const Loop& loop) const;
-  void pass(const Threads& threads, const Loop& loop, int index, std::set<int>& settled, Turn& turn) const;
+  void pass(const Threads& threads, const Loop& loop, int index, Turn& turn) const;
   [[nodiscard]] static Drift drift_of(const Threads& threads, const Loop& loop, const Drifts& drifts,
                                       const Instruction& instruction);
-  [[nodiscard]] static Drift find(const Drifts& drifts, int reg);
+  [[nodiscard]] static Drift find(const Loop& loop, const Drifts& drifts, int reg);
   static void merge(Drifts& into, const Drifts& other);
   [[nodiscard]] bool surely_ends(const Threads& threads, const Loop& outer, const Drifts& before,
                                  const Loop& inner) const;
   [[nodiscard]] std::optional<Count> count(const Threads& threads, const Loop& loop, const Turn& turn) const;
-  [[nodiscard]] static std::optional<Side> side(const Threads& threads, const Turn& turn, const Operand& operand,
-                                                Type type);
+  [[nodiscard]] static std::optional<Side> side(const Threads& threads, const Loop& loop, const Turn& turn,
+                                                const Operand& operand, Type type);
   [[nodiscard]] static std::optional<Count> count(const Threads& threads, Compare stays, const Side& moving,
                                                   const Value& bound, Type type);
-  static void advance(Threads& threads, const Turn& turn, Wide turns);
+  static void advance(Threads& threads, const Loop& loop, const Turn& turn, Wide turns);
 
   const Kernel& kernel_;
   const Limits& limits_;
