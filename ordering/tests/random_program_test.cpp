@@ -260,7 +260,7 @@ Outcome compare(const Program& program) {
 }
 
 TEST(RandomProgram, FastModelAgreesWithReference) {
-  const std::uint64_t programs = from_environment("STREAMSAN_RANDOM_PROGRAMS", 100'000);
+  const std::uint64_t programs = from_environment("STREAMSAN_RANDOM_PROGRAMS", 50'000);
   const std::uint64_t first = from_environment("STREAMSAN_RANDOM_SEED", 1);
   std::uint64_t with_hazard = 0;
   std::uint64_t with_latent = 0;

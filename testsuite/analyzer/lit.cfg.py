@@ -64,7 +64,8 @@ if os.path.exists(os.path.join(config.cuda_root, "bin", "nvcc")):
 if os.geteuid() == 0:
     config.available_features.add("root")
 
-python = quote(config.python)
+# The suite's own tools need nothing that is installed beside Python, and looking for that is half of their time.
+python = f"{quote(config.python)} -S"
 cost = quote(os.path.join(config.source_root, "testsuite", "benchmarks", "analyzer_cost.py"))
 clang = quote(os.path.join(config.llvm_bin, "clang"))
 expect = quote(os.path.join(config.source_root, "testsuite", "tools", "expect-exit"))

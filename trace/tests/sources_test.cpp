@@ -16,6 +16,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+bool is_comment(const std::string& line) {
+  const std::size_t first = line.find_first_not_of(' ');
+  return first == line.npos || line.compare(first, 2, "//") == 0;
+}
+
 /// "file:line: text" of each line in the folders that the expression is found in.
 std::vector<std::string> lines_with(const std::regex& wanted, const std::vector<std::string>& folders,
                                     bool with_tests = true) {
@@ -29,7 +34,7 @@ std::vector<std::string> lines_with(const std::regex& wanted, const std::vector<
       std::ifstream file(entry.path());
       std::string line;
       for (int number = 1; std::getline(file, line); ++number) {
-        if (!std::regex_search(line, wanted)) continue;
+        if (is_comment(line) || !std::regex_search(line, wanted)) continue;
         out.push_back(entry.path().string() + ":" + std::to_string(number) + ": " + line);
       }
     }
