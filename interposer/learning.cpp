@@ -20,7 +20,6 @@
 #include "interposer/gate.h"
 #include "interposer/handle_table.h"
 #include "interposer/hot.h"
-#include "interposer/pace.h"
 #include "interposer/pieces.h"
 #include "interposer/process.h"
 #include "interposer/writer.h"
@@ -35,8 +34,6 @@ constexpr std::uint64_t kLongestPause = 10 * kNanosecondsPerSecond;
 constexpr std::uint64_t kSettleEvery = kNanosecondsPerSecond / 5;
 constexpr std::uint32_t kGatePatience = 200;   // ms
 constexpr std::uint32_t kSettlePatience = 20;  // ms
-constexpr std::uint64_t kRepeatsAtOnce = kNanosecondsPerSecond / 20;
-constexpr unsigned kPercentOfRepeats = 10;
 constexpr unsigned kPatientAttempt = 10;  // every so many attempts to settle one waits as long as a measurement may
 
 constinit HandleTable<std::uint32_t, 1u << 13> g_asked{};  // function -> launches still to be measured for the judge
@@ -47,19 +44,16 @@ STREAMSAN_HOT_DATA constinit std::atomic<int> g_captures{0};
 STREAMSAN_HOT_DATA constinit std::atomic<std::uint64_t> g_spent_ns{0};
 STREAMSAN_HOT_DATA constinit std::atomic<std::uint64_t> g_began_ns{0};  // when the agent was ready
 STREAMSAN_HOT_DATA constinit std::atomic<std::uint64_t> g_pause_until_ns{0};
-/// Of further launches of a family that was measured before (knowledge.h).
-STREAMSAN_HOT_DATA constinit Pace g_repeats{kRepeatsAtOnce, kPercentOfRepeats};
 constinit std::atomic<unsigned> g_reasons{0};
 /// A kernel that did not end in time has left something behind: when the last attempt was made to settle that; 0:
 /// nothing.
 STREAMSAN_HOT_DATA constinit std::atomic<std::uint64_t> g_unsettled_ns{0};
 
 /// One measurement at a time: the thread that has closed the gate owns what follows until it is open again.
-// A fork keeps g_measuring_agent, g_started_ns, g_repeat, g_pieces: each measurement sets them. And g_pause_ns,
+// A fork keeps g_measuring_agent, g_started_ns, g_pieces: each measurement sets them. And g_pause_ns,
 // g_settle_attempts: the next pause may be a longer one. And g_reasons: the child does not say the same again.
 constinit const StreamSanAgent* g_measuring_agent = nullptr;
 constinit std::uint64_t g_started_ns = 0;
-constinit bool g_repeat = false;  // the launch is charged to g_repeats, too
 constinit std::uint64_t g_pause_ns = 0;
 constinit unsigned g_settle_attempts = 0;
 constinit PieceList g_pieces{};
@@ -138,11 +132,6 @@ STREAMSAN_HOT_CODE bool needs_certainty(const LaunchSubject& subject) {
   return subject.contends || options().footprint_policy == FootprintPolicy::First;
 }
 
-/// May one more launch of a family be measured that was measured before?
-STREAMSAN_HOT_CODE bool may_repeat() {
-  return options().footprint_policy == FootprintPolicy::First || g_repeats.allows(monotonic_ns());
-}
-
 /// Why a launch is wanted, as far as it matters to an earlier run's answer.
 enum class Wanted : std::uint8_t { No, ToLearn, ByTheJudge };
 
@@ -157,7 +146,7 @@ STREAMSAN_HOT_CODE Wanted is_wanted(const LaunchSubject& subject) {
   if (!certain && !several_streams()) return Wanted::No;
   if (settled_footprint(subject.hashes, certain ? Settled::ForGood : Settled::ForNow) != 0) return Wanted::No;
   if (!is_affordable(certain ? Reason::Contends : Reason::MayContend)) return Wanted::No;
-  if (was_measured(subject.hashes) && !(certain && may_repeat())) return Wanted::No;
+  if (!certain && was_measured(subject.hashes)) return Wanted::No;
   return worth_measuring(subject.hashes, *subject.function) ? Wanted::ToLearn : Wanted::No;
 }
 
@@ -368,7 +357,6 @@ STREAMSAN_HOT_CODE bool begin_measuring(const LaunchSubject& subject) {
     return false;
   }
   g_started_ns = started;
-  g_repeat = wanted == Wanted::ToLearn && was_measured(subject.hashes);
   g_measuring_agent = agent;
   const StreamSanLaunch launch{.function = reinterpret_cast<void*>(subject.handle),
                                .is_kernel = is_kernel_handle(subject.handle),
@@ -393,7 +381,6 @@ LaunchKnowledge finish_measuring(const LaunchSubject& subject, bool succeeded) {
     judge_failure(subject, result);
   }
   spend(g_started_ns, known.measured);
-  if (g_repeat) g_repeats.spend(g_started_ns, monotonic_ns());
   Gate::open();
   return known.footprint ? known : known_of(subject);
 }
@@ -448,7 +435,6 @@ void in_child::learning() {
   g_knows.store(false);
   g_captures.store(0);
   g_spent_ns.store(0);
-  g_repeats.reset();
   g_began_ns.store(0);
   g_pause_until_ns.store(0);
   g_unsettled_ns.store(0);

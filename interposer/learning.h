@@ -11,9 +11,7 @@
 //
 //   needed  those that use contended memory (contention.h), and once the judge has asked for their kernel; the time for
 //           that is footprint_allowance and footprint_share percent of the run, a quarter of it for the judge's
-//           questions alone. Each kernel with equal grid and block is measured at once; launches of it with other
-//           arguments follow at a pace (pace.h), lest a program whose arguments never repeat pays for all of them in
-//           its first steps. While half of footprint_allowance is not spent, one launch of each kernel with equal grid
+//           questions alone. While half of footprint_allowance is not spent, one launch of each kernel with equal grid
 //           and block besides, if the program has more than one stream: one that turns out to be in a race may be
 //           launched only once, before the other side of the race is there
 //   first   all that teach anything, until footprint_seconds are spent; as much again for the judge's questions

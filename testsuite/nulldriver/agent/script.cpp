@@ -86,9 +86,6 @@ std::string Script::parse(const std::vector<std::string>& words, Statement& out)
     out.waits = what == "waits";
     return words.size() == 2 ? "" : what + " takes no more words";
   }
-  if (what == "takes") {
-    return words.size() == 3 && number(words[2], out.takes_ms) ? "" : "takes MILLISECONDS";
-  }
   if (what == "outcome" || what == "begin") {
     bool begin = what == "begin";
     StreamSanOutcome& target = begin ? out.at_begin : out.at_end;
@@ -161,7 +158,6 @@ Answer Script::answer(std::string_view kernel, unsigned count, const std::uint64
     if (statement.at_end != kStreamSanMeasured) out.at_end = statement.at_end;
     if (!statement.reason.empty()) out.reason = statement.reason;
     out.waits |= statement.waits;
-    out.takes_ms += statement.takes_ms;
     if (statement.mode == 0) continue;
     if (statement.pointer >= pointer_count) {
       out.at_end = kStreamSanFailed;

@@ -14,8 +14,6 @@
 //       It was refused before the launch.
 //   KERNEL[@N]  waits
 //       The agent waits for the GPU by a call that the recorder sees, as the Sanitizer library may.
-//   KERNEL[@N]  takes  MILLISECONDS
-//       So long the measurement takes.
 //   KERNEL  code  NUMBER
 //       Its machine code is another than that of a kernel of the name with another number, or without such a statement.
 //       0: it is not known.
@@ -40,7 +38,6 @@ namespace streamsan::script {
 struct Answer {
   bool known = false;  ///< the script has a statement for it
   bool waits = false;
-  std::uint64_t takes_ms = 0;
   StreamSanOutcome at_begin = kStreamSanMeasured;  ///< else: refused
   StreamSanOutcome at_end = kStreamSanMeasured;
   std::string reason;
@@ -67,7 +64,6 @@ class Script {
     std::string kernel;
     unsigned number = 0;  ///< 0: any
     bool waits = false;
-    std::uint64_t takes_ms = 0;
     std::uint32_t mode = 0;  ///< StreamSanMode; 0: no bytes
     std::size_t pointer = 0;
     std::int64_t offset = 0;

@@ -60,9 +60,8 @@ TEST(Script, OutcomesAndUnknownKernels) {
 }
 
 TEST(Script, FaultsAreNamedByTheirLine) {
-  for (const char* line :
-       {"fill", "fill wipe #0 4", "fill read 0 4", "fill read #0", "fill read #0 4 2", "fill@0 nothing",
-        "fill outcome busy", "fill takes", "fill takes long", "fill begin incomplete", "fill read #0 four"}) {
+  for (const char* line : {"fill", "fill wipe #0 4", "fill read 0 4", "fill read #0", "fill read #0 4 2",
+                           "fill@0 nothing", "fill outcome busy", "fill begin incomplete", "fill read #0 four"}) {
     Script script;
     EXPECT_TRUE(script.read(std::string("\n") + line).starts_with("line 2: ")) << line;
   }
