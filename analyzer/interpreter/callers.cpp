@@ -40,6 +40,7 @@
 #include "analyzer/interpreter/caller_text.h"
 #include "analyzer/interpreter/look_alikes.h"
 #include "analyzer/interpreter/torch_text.h"
+#include "analyzer/models/host_calls.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
@@ -170,7 +171,7 @@ class Uses : public clang::DynamicRecursiveASTVisitor {
   }
   bool VisitCXXConstructExpr(clang::CXXConstructExpr* expression) override {
     const clang::CXXRecordDecl& record = *expression->getConstructor()->getParent();
-    if (record.getIdentifier() != nullptr && record.getName().ends_with("Guard")) known.chooses_device = true;
+    if (record.getIdentifier() != nullptr && guards_device(record.getName())) known.chooses_device = true;
     from_outside(made_, record);
     return true;
   }
@@ -218,7 +219,7 @@ class Uses : public clang::DynamicRecursiveASTVisitor {
   void called(const clang::FunctionDecl& function) {
     if (inside_ != nullptr && inside_->getCanonicalDecl() == function.getCanonicalDecl()) return;
     known.calls.insert(function.getCanonicalDecl());
-    if (function.getIdentifier() != nullptr && function.getName().ends_with("SetDevice")) known.chooses_device = true;
+    if (function.getIdentifier() != nullptr && chooses_device(function.getName())) known.chooses_device = true;
     if (const clang::TemplateArgumentList* given = function.getTemplateSpecializationArgs()) arguments(*given);
   }
   bool contains(QualType type) {

@@ -305,7 +305,7 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
         return Outcome::Done;
       }
       // cudaLaunchHostFunc(stream, function, data); cudaStreamAddCallback(stream, function, data, flags).
-      const bool callback = model.name.find("AddCallback") != std::string::npos;
+      const bool callback = host_call(model.name) == HostCall::Callback;
       const llvm::Function* const function = machine.image().function_at(arguments.word(1));
       const auto* declaration = function == nullptr ? nullptr : declared(*function);
       host_function_ = HostFunction{.thread = machine.thread().number,
@@ -326,12 +326,12 @@ Outcome Cuda::effect(Machine& machine, const Model& model, const Arguments& argu
     }
     case EffectKind::StreamAction:
       if (effect.batch == api::Batch::Copies) return copy_batch(machine, model, arguments);
-      if (value_operation(machine, model.name, handle, call, arguments)) return Outcome::Done;
+      if (value_operation(machine, host_call(model.name), handle, call, arguments)) return Outcome::Done;
       enqueue(handle, call,
               [this](ordering::Call here, ordering::StreamId stream) { model_.stream_action(here, stream); });
       return Outcome::Done;
     case EffectKind::StreamJoinsAll:
-      if (value_operation(machine, model.name, handle, call, arguments)) return Outcome::Done;
+      if (value_operation(machine, host_call(model.name), handle, call, arguments)) return Outcome::Done;
       enqueue(handle, call,
               [this](ordering::Call here, ordering::StreamId stream) { model_.stream_joins_all(here, stream); });
       return Outcome::Done;
@@ -439,14 +439,12 @@ Outcome Cuda::called(Machine& machine, const llvm::Function& function, const std
     return Outcome::Done;
   }
   if (give(machine, name, arguments, result)) return Outcome::Done;
-  if (launch(machine, name, arguments) || kernel_handles_.call(machine, name, arguments)) {
+  if (launch(machine, host_call(name), arguments) || kernel_handles_.call(machine, host_call(name), arguments)) {
     machine.event();
     return Outcome::Done;
   }
-  const bool cuda =
-      name.starts_with("cuda") || name.starts_with("hip") ||
-      (name.starts_with("cu") && name.size() > 2 && std::isupper(static_cast<unsigned char>(name[2])) != 0);
-  if (cuda && property(machine, name, arguments, result)) return Outcome::Done;
+  if (property(machine, host_call(name), arguments, result)) return Outcome::Done;
+  const bool cuda = is_cuda_name(name);
   const Model* model = spelled(name, arguments.size());
   if (message(machine, model, name, arguments)) return Outcome::Done;
   if (model != nullptr) machine.event();

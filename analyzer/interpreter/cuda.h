@@ -17,6 +17,7 @@
 #include "analyzer/interpreter/staged_copies.h"
 #include "analyzer/lowering/kernel_effects.h"
 #include "analyzer/lowering/symbols.h"
+#include "analyzer/models/host_calls.h"
 #include "analyzer/models/model.h"
 #include "ordering/model.h"
 
@@ -245,16 +246,15 @@ class Cuda {
     value_writes_.erase(value_writes_.lower_bound(begin), value_writes_.lower_bound(end));
   }
   /// Words that streams write and wait for. False: it is nothing of that, or not known who writes.
-  bool value_operation(Machine& machine, std::string_view name, Word stream, ordering::Call call,
-                       const Arguments& arguments);
+  bool value_operation(Machine& machine, HostCall what, Word stream, ordering::Call call, const Arguments& arguments);
   /// Of a message-passing library. False: `name` is none of its functions.
   bool message(Machine& machine, const Model* model, std::string_view name, const Arguments& arguments);
   void map(Machine& machine, ordering::Call call, ordering::Range range);
-  /// Without the library's prefix and the version; of the driver's, as the run-time library calls what takes the same arguments.
-  static std::string_view bare_name(std::string_view name);
-  bool property(Machine& machine, std::string_view name, const Arguments& arguments, Byte* result);
-  /// False: `name` is no part of a launch.
-  bool launch(Machine& machine, std::string_view name, const Arguments& arguments);
+  /// Answers a question about devices, streams or memory. False: `what` asks none.
+  bool property(Machine& machine, HostCall what, const Arguments& arguments, Byte* result);
+  bool device_properties(Machine& machine, const Arguments& arguments);
+  /// False: `what` is no part of a launch.
+  bool launch(Machine& machine, HostCall what, const Arguments& arguments);
   void push_configuration(Machine& machine, const Arguments& arguments);
   void pop_configuration(Machine& machine, const Arguments& arguments);
   /// By a CUfunction.

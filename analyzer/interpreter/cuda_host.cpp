@@ -82,21 +82,6 @@ void Cuda::host_freed(Machine& machine, Word address, std::size_t size) {
   model_.host_free(call, range);
 }
 
-std::string_view Cuda::bare_name(std::string_view name) {
-  const bool runtime = name.starts_with("cuda"), driver = !runtime && !name.starts_with("hip");
-  name.remove_prefix(runtime ? 4 : driver ? 2 : 3);
-  if (!driver) return name;
-  for (const std::string_view version : {"_ptsz", "_ptds", "_v2", "_v3"})
-    if (name.ends_with(version)) name.remove_suffix(version.size());
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kSame = {
-      {{"DeviceGetCount", "GetDeviceCount"},
-       {"CtxGetDevice", "GetDevice"},
-       {"CtxGetStreamPriorityRange", "DeviceGetStreamPriorityRange"},
-       {"MemHostGetDevicePointer", "HostGetDevicePointer"}}};
-  const auto* const same = std::ranges::find(kSame, name, &std::pair<std::string_view, std::string_view>::first);
-  return same == kSame.end() ? name : same->second;
-}
-
 /// What is not reserved is refused: a made-up caller has given a place that there is not.
 void Cuda::map(Machine& machine, ordering::Call call, ordering::Range range) {
   const auto after = reserved_.upper_bound(range.begin);
@@ -108,49 +93,68 @@ void Cuda::map(Machine& machine, ordering::Call call, ordering::Range range) {
   model_.allocate(call, range, ordering::MemoryKind::Device, context_of(device_));
 }
 
-bool Cuda::property(Machine& machine, std::string_view name, const Arguments& arguments, Byte* result) {
+/// A name, and then numbers of which none is 0.
+bool Cuda::device_properties(Machine& machine, const Arguments& arguments) {
+  const Word at = arguments.word(0);
+  if (!machine.writes(at, 700)) return true;
+  auto* const numbers = reinterpret_cast<std::uint32_t*>(at);
+  for (std::size_t i = 72; i < 175; ++i) numbers[i] = 64;
+  return true;
+}
+
+bool Cuda::property(Machine& machine, HostCall what, const Arguments& arguments, Byte* result) {
   const auto out = [&](std::size_t argument, Word value, std::size_t size) {
     return machine.store(arguments.word(argument), value, size);
   };
-  const bool driver = name.starts_with("cu") && !name.starts_with("cuda");
-  const std::string_view rest = bare_name(name);
-  if (driver && rest == "DeviceGet") return out(0, arguments.word32(1), 4);
-  if (driver && rest == "MemGetAllocationGranularity") return out(0, Word{2} << 20U, 8);
-  if (driver && rest == "MemAddressReserve") {
-    const Word at = machine.memory().device(arguments.word(1));
-    reserved_[at] = at + arguments.word(1);
-    return out(0, at, 8);
+  const auto text = [&] { return reinterpret_cast<Word>(machine.memory().heap(16)); };
+  switch (what) {
+    case HostCall::DeviceHandle:
+      return out(0, arguments.word32(1), 4);
+    case HostCall::Granularity:
+      return out(0, Word{2} << 20U, 8);
+    case HostCall::ReserveAddresses: {
+      const Word at = machine.memory().device(arguments.word(1));
+      reserved_[at] = at + arguments.word(1);
+      return out(0, at, 8);
+    }
+    case HostCall::CreateMemory:
+      return out(0, text(), 8);
+    case HostCall::DeviceMemory:
+      return out(0, Word{80} << 30U, 8);
+    case HostCall::DeviceCount:
+      return out(0, kDevices, 4);
+    case HostCall::CurrentDevice:
+      return out(0, device_, 4);
+    case HostCall::Priorities:
+      return out(0, 0, 4) && out(1, static_cast<Word>(-5), 4);
+    case HostCall::FreeMemory:
+      return out(0, Word{64} << 30U, 8) && out(1, Word{80} << 30U, 8);
+    case HostCall::DeviceAttribute:
+      return out(0, 64, 4);
+    case HostCall::DevicePeers:
+      return out(0, 1, 4);
+    case HostCall::Version:
+      return out(0, 13000, 4);
+    case HostCall::CaptureState:
+      return out(1, capturing_.contains(arguments.word(0)) ? 1 : 0, 4);
+    case HostCall::DeviceName:
+      return out(0, arguments.word(1), 8);
+    case HostCall::Occupancy:
+      return out(0, 2, 4);
+    case HostCall::ElapsedTime:
+      return out(0, 0x3f800000, 4);
+    case HostCall::ErrorTextStored:
+      return out(1, text(), 8);
+    case HostCall::ErrorText: {
+      const Word at = text();
+      if (result != nullptr) std::memcpy(result, &at, sizeof at);
+      return true;
+    }
+    case HostCall::DeviceProperties:
+      return device_properties(machine, arguments);
+    default:
+      return false;
   }
-  if (driver && rest == "MemCreate") return out(0, reinterpret_cast<Word>(machine.memory().heap(16)), 8);
-  if (driver && rest == "DeviceTotalMem") return out(0, Word{80} << 30U, 8);
-  if (rest == "GetDeviceCount") return out(0, kDevices, 4);
-  if (rest == "GetDevice") return out(0, device_, 4);
-  if (rest == "DeviceGetStreamPriorityRange") return out(0, 0, 4) && out(1, static_cast<Word>(-5), 4);
-  if (rest == "MemGetInfo") return out(0, Word{64} << 30U, 8) && out(1, Word{80} << 30U, 8);
-  if (rest == "DeviceGetAttribute") return out(0, 64, 4);
-  if (rest == "DeviceCanAccessPeer") return out(0, 1, 4);
-  if (rest == "DriverGetVersion" || rest == "RuntimeGetVersion") return out(0, 13000, 4);
-  if (rest == "StreamIsCapturing" || rest == "StreamGetCaptureInfo")
-    return out(1, capturing_.contains(arguments.word(0)) ? 1 : 0, 4);
-  if (rest == "HostGetDevicePointer") return out(0, arguments.word(1), 8);
-  if (rest.starts_with("OccupancyMaxActiveBlocks")) return out(0, 2, 4);
-  if (rest == "EventElapsedTime") return out(0, 0x3f800000, 4);
-  if (rest.starts_with("GetErrorString") || rest.starts_with("GetErrorName")) {
-    const Word text = reinterpret_cast<Word>(machine.memory().heap(16));
-    if (driver) return out(1, text, 8);
-    if (result == nullptr) return true;
-    std::memcpy(result, &text, sizeof text);
-    return true;
-  }
-  if (rest.starts_with("GetDeviceProperties")) {
-    // A name, and then numbers of which none is 0.
-    const Word at = arguments.word(0);
-    if (!machine.writes(at, 700)) return true;
-    auto* const numbers = reinterpret_cast<std::uint32_t*>(at);
-    for (std::size_t i = 72; i < 175; ++i) numbers[i] = 64;
-    return true;
-  }
-  return false;
 }
 
 /// cudaMemcpyBatchAsync(dsts, srcs, sizes, count, attributes, firsts, number of those, [failed,] stream). The attributes at
@@ -220,11 +224,11 @@ bool satisfies(Word value, Word wanted, Word flags, bool wide) {
 
 }  // namespace
 
-bool Cuda::value_operation(Machine& machine, std::string_view name, Word handle, ordering::Call call,
+bool Cuda::value_operation(Machine& machine, HostCall what, Word handle, ordering::Call call,
                            const Arguments& arguments) {
-  name = bare_name(name);
-  const bool write = name.starts_with("StreamWriteValue"), wide = name.ends_with("64");
-  if (!write && !name.starts_with("StreamWaitValue")) return false;
+  const bool write = what == HostCall::WriteWord32 || what == HostCall::WriteWord64;
+  const bool wide = what == HostCall::WriteWord64 || what == HostCall::WaitWord64;
+  if (!write && what != HostCall::WaitWord32 && what != HostCall::WaitWord64) return false;
   const Word address = arguments.word(1), flags = arguments.word32(3);
   const Word value = wide ? arguments.word(2) : arguments.word32(2);
   if (!capturing_.empty()) return false;

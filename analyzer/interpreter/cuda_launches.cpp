@@ -7,7 +7,6 @@
 // may be another part than that of another kernel, and nothing is certain.
 #include <algorithm>
 #include <cstring>
-#include <unordered_map>
 
 #include "analyzer/interpreter/cuda.h"
 #include "analyzer/interpreter/module.h"
@@ -355,24 +354,26 @@ void Cuda::launch_function(Machine& machine, const Arguments& arguments) {
   submit(stream, now(machine, "a kernel"), shape, std::move(pointers), {});
 }
 
-bool Cuda::launch(Machine& machine, std::string_view name, const Arguments& arguments) {
-  using Step = void (Cuda::*)(Machine&, const Arguments&);
-  // What a compiler makes of <<<>>> and of the registration of kernels, and the launches that take a list of arguments.
-  static const std::unordered_map<std::string_view, Step> kSteps = {
-      {"__cudaPushCallConfiguration", &Cuda::push_configuration},
-      {"__cudaPopCallConfiguration", &Cuda::pop_configuration},
-      {"__cudaRegisterFunction", nullptr},
-      {"cudaGetParameterBuffer", nullptr},
-      {"cudaLaunchKernel", &Cuda::launch_plain},
-      {"cudaLaunchCooperativeKernel", &Cuda::launch_plain},
-      {"cudaLaunchKernelExC", &Cuda::launch_configured},
-      {"cuLaunchKernel", &Cuda::launch_function},
-      {"cuLaunchCooperativeKernel", &Cuda::launch_function},
-  };
-  const auto step = kSteps.find(name);
-  if (step == kSteps.end()) return false;
-  if (step->second != nullptr) (this->*step->second)(machine, arguments);
-  return true;
+bool Cuda::launch(Machine& machine, HostCall what, const Arguments& arguments) {
+  switch (what) {
+    case HostCall::PushConfiguration:
+      push_configuration(machine, arguments);
+      return true;
+    case HostCall::PopConfiguration:
+      pop_configuration(machine, arguments);
+      return true;
+    case HostCall::LaunchStub:
+      launch_plain(machine, arguments);
+      return true;
+    case HostCall::LaunchConfigured:
+      launch_configured(machine, arguments);
+      return true;
+    case HostCall::LaunchHandle:
+      launch_function(machine, arguments);
+      return true;
+    default:
+      return what == HostCall::Registration;
+  }
 }
 
 Word Cuda::work_area(Machine& machine, Word handle) {

@@ -10,7 +10,6 @@
 #include "analyzer/interpreter/kernel_handles.h"
 
 #include <string>
-#include <unordered_map>
 
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Module.h"
@@ -42,17 +41,20 @@ void KernelHandles::by_handle(Machine& machine, const Arguments& arguments) {
   give(machine, arguments.word(0), stub(arguments.word(1)));
 }
 
-bool KernelHandles::call(Machine& machine, std::string_view name, const Arguments& arguments) {
-  using Step = void (KernelHandles::*)(Machine&, const Arguments&);
-  static const std::unordered_map<std::string_view, Step> kSteps = {
-      {"cudaGetFuncBySymbol", &KernelHandles::by_symbol}, {"cudaGetKernel", &KernelHandles::by_symbol},
-      {"cuModuleGetFunction", &KernelHandles::by_name},   {"cuLibraryGetKernel", &KernelHandles::by_name},
-      {"cuKernelGetFunction", &KernelHandles::by_handle},
-  };
-  const auto step = kSteps.find(name);
-  if (step == kSteps.end()) return false;
-  (this->*step->second)(machine, arguments);
-  return true;
+bool KernelHandles::call(Machine& machine, HostCall what, const Arguments& arguments) {
+  switch (what) {
+    case HostCall::KernelBySymbol:
+      by_symbol(machine, arguments);
+      return true;
+    case HostCall::KernelByName:
+      by_name(machine, arguments);
+      return true;
+    case HostCall::KernelByHandle:
+      by_handle(machine, arguments);
+      return true;
+    default:
+      return false;
+  }
 }
 
 const llvm::Function* KernelHandles::stub(Word handle) const {

@@ -4,16 +4,16 @@
 #pragma once
 
 #include <map>
-#include <string_view>
 
 #include "analyzer/interpreter/machine.h"
+#include "analyzer/models/host_calls.h"
 
 namespace streamsan::analyzer::interpreter {
 
 class KernelHandles {
  public:
-  /// False: `name` is no function that asks for a handle.
-  bool call(Machine& machine, std::string_view name, const Arguments& arguments);
+  /// False: `what` does not ask for a handle.
+  bool call(Machine& machine, HostCall what, const Arguments& arguments);
   /// The host's stub of the kernel; nullptr: it is in another file.
   [[nodiscard]] const llvm::Function* stub(Word handle) const;
 

@@ -9,6 +9,7 @@
 
 #include "analyzer/interpreter/ways_to_wait.h"
 #include "analyzer/lowering/symbols.h"
+#include "analyzer/models/host_calls.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
@@ -35,7 +36,7 @@ class Visitor : public clang::DynamicRecursiveASTVisitor {
     if (const clang::FunctionDecl* function = call->getDirectCallee()) {
       const Model* model = symbols_.known(*function).model;
       if (model != nullptr && model->effect.kind == api::EffectKind::EventRecord) add(*call);
-      found.hidden |= function->getIdentifier() != nullptr && function->getName().contains("EventRecordNode");
+      found.hidden |= function->getIdentifier() != nullptr && host_call(function->getName()) == HostCall::RecordNode;
     } else if (const auto* names = llvm::dyn_cast<clang::OverloadExpr>(callee)) {
       if (says_record(names->getName())) add(*call);
     } else if (const auto* member = llvm::dyn_cast<clang::CXXDependentScopeMemberExpr>(callee)) {

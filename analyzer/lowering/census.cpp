@@ -19,6 +19,7 @@
 #include <algorithm>
 
 #include "analyzer/lowering/host_expressions.h"
+#include "analyzer/models/host_calls.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
@@ -75,9 +76,7 @@ const clang::ValueDecl* named(const clang::Expr* expression) {
 }
 
 bool asks_attributes(const clang::FunctionDecl& function) {
-  const clang::IdentifierInfo* name = function.getIdentifier();
-  return name != nullptr && (name->isStr("cudaPointerGetAttributes") || name->isStr("cuPointerGetAttribute") ||
-                             name->isStr("cuPointerGetAttributes") || name->isStr("hipPointerGetAttributes"));
+  return function.getIdentifier() != nullptr && host_call(function.getName()) == HostCall::MemoryKindAsked;
 }
 
 bool is_made(const clang::CXXRecordDecl& record) {
