@@ -38,8 +38,8 @@ inline constexpr std::size_t kMostGraphNodes = std::size_t{1} << 20;
 /// `fresh`: the handle has a new life.
 std::uint64_t write_graph_image(std::uint64_t graph, std::uint64_t exec, bool fresh);
 
-/// What a call gives a node of an executable graph from now on. Each returns the number of an image, which has that node
-/// and, if it is a child graph, those in it; 0: there is no room.
+/// Each adds the new parameters that a call sets on a node of an executable graph, and returns the number of an image.
+/// The image has that node and, if it is a child graph, the nodes in it; 0: there is no room.
 std::uint64_t write_node_image(std::uint64_t exec, std::uint64_t node, const CUDA_KERNEL_NODE_PARAMS_v1* kernel);
 std::uint64_t write_node_image(std::uint64_t exec, std::uint64_t node, const CUDA_KERNEL_NODE_PARAMS_v2* kernel);
 std::uint64_t write_node_image(std::uint64_t exec, std::uint64_t node, const CUDA_MEMCPY3D* copy);

@@ -411,7 +411,7 @@ std::string fix(const Hazard& hazard, const Nouns& nouns) {
         break;
       case NearestEdge::NoPathInGraph:
         out = "add an edge from " + nouns.earlier_at + " to " + nouns.later_at + " (" + calls.add_edges +
-              "()), or under capture record an event behind the first and wait for it before the second";
+              "()), or during capture, record an event after the first and wait for it before the second";
         break;
       case NearestEdge::LaunchEvent:
         out = "call " + calls.record + "(" + nouns.event + ", " + nouns.earlier_stream + ") after " + nouns.earlier_at +

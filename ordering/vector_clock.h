@@ -106,7 +106,7 @@ class VectorClock {
   [[nodiscard]] bool deviations_within(const VectorClock& other) const;
   /// What join() of all makes of the deviations; the base is yet to be joined.
   void join_deviations(const VectorClock& other);
-  /// What takes the place of the lane's deviations after a join, appended to `out`.
+  /// Appends to `out` the deviations that the lane has after the join.
   void join_lane(LaneSlot lane, std::span<const Deviation> mine, std::span<const Deviation> theirs,
                  const VectorClock& other, const Among& among, std::vector<Deviation>& out);
 

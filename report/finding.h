@@ -116,7 +116,7 @@ struct SyncReport {
   KernelBytes evidence = KernelBytes::Inferred;
   std::uint32_t group = 0;  ///< unneeded one by one, but not all of the same group; 0: none
   bool removable = false;   ///< unneeded: all that are removable were left out together, and the replay was clean
-  std::optional<double> blocked_ms;   ///< the host stood still in it
+  std::optional<double> blocked_ms;   ///< the host was blocked in it
   std::optional<double> gpu_idle_ms;  ///< the GPU had nothing to do because of it
   std::optional<double> overlap_ms;   ///< GPU work that could have run beside other work but for it
 };
@@ -146,8 +146,8 @@ struct Finding {
   /// Possible only because another host thread had waited for the earlier operation by then, and may have passed that on
   /// in a way that is not seen. In a run in which it waits later the finding is an error.
   bool passed_on = false;
-  /// Of findings that one missing edge explains: the fingerprint of the most severe, the first. `fix` is the same in
-  /// all, and repairs all. Empty: it stands alone. Of one process.
+  /// Findings of one process that one missing edge explains share this: the fingerprint of the first of the most severe.
+  /// `fix` is the same in all of them, and repairs all. Empty: the finding belongs to no group.
   std::string group;
   bool suppressed = false;
 };

@@ -43,7 +43,7 @@ class Look {
   [[nodiscard]] Raised raised(Hazard hazard, const Pending& earlier, ValueId memory, ValueId later_stream) const;
   /// The present op and the earlier one are in order: another copy of the same ops may not be.
   void note_calm(const Pending& earlier) { choice.note_calm(index, earlier.op); }
-  /// Why the two are taken for two, if that is not proved.
+  /// Adds the reason for treating `one` and `other` as different, unless that is proved.
   void tell_belief(Hazard& hazard, ValueId one, ValueId other) const;
   /// That its memory went back to a pool in between, and is taken to be what the pool hands out next.
   void tell_pool(Hazard& hazard, const Pending& earlier) const;

@@ -204,7 +204,7 @@ class Values {
   [[nodiscard]] bool constant_path(LocationId id) const { return known(id).constant_path; }
   /// What the path starts at: two locations with different tops are not parts of one object.
   [[nodiscard]] LocationId top(LocationId id) const { return known(id).top; }
-  /// A local variable or temporary of the function, or inside of one.
+  /// The location is a local variable or temporary of the function, or lies inside one.
   [[nodiscard]] bool local(LocationId id) const { return known(known(id).top).local; }
   [[nodiscard]] bool inside(LocationId inner, LocationId outer) const;
   /// The same part of `to` that `part` is of `from`; kNowhere: it is not reached by fields and elements alone.

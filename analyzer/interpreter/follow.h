@@ -23,8 +23,8 @@ namespace streamsan::analyzer {
 struct FollowOptions {
   std::uint64_t most_steps = 3'000'000;
   bool per_thread_default_stream = false;
-  /// Constructors, by their USR, of classes for whose work only they themselves can wait; and of those whose streams others
-  /// can get.
+  /// Constructors of classes, by their USR. `closed`: only the class itself can wait for its work. `exposing`: others can
+  /// obtain its stream.
   std::set<std::string> closed, exposing;
   bool wants_runs = false;  ///< Followed::runs
 };

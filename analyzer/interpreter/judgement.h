@@ -72,7 +72,7 @@ class Judgement {
     if (caller_.again != 0 && std::max(*earlier, *later) >= caller_.again &&
         cuda_.given_as(hazard.allocation.range.begin))
       return false;
-    // Who gives a tensor to be written keeps it.
+    // A caller that passes a tensor to be written still owns it.
     if (hazard.kind == ordering::HazardKind::ReuseWhileInUse && cuda_.given_as(hazard.allocation.range.begin) &&
         hazard.earlier.mode != ordering::AccessMode::Read)
       return false;

@@ -73,7 +73,7 @@ class FunctionBuilder {
   [[nodiscard]] bool is_variable(ir::PlaceId place) const;
 
   // Sites.
-  /// Of a statement; `text` is what messages call it, the first that is given.
+  /// The site of a statement. The first `text` passed names it in messages.
   ir::SiteId site(const clang::Stmt& what, const std::string& text = {}, ir::Api api = ir::Api::None);
   /// A point that stands for `what`, as the end of a scope.
   ir::SiteId point(const clang::Stmt& what, clang::SourceLocation location);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an object of a class is made of. Each question about it decides for itself what an array, a class without a
-// definition and a class in a class answer.
+// Queries about the bases and fields of a class. Each query defines its own result for arrays, undefined classes and
+// nested classes.
 #pragma once
 
 #include "analyzer/lowering/symbols.h"
