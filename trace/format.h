@@ -24,8 +24,7 @@
 // for a record with n continuation slots, so positions are total over all threads and cost no lock:
 //   * RecordPoint::End rows (creates, enqueues, successful queries) reserve after the real call returned;
 //   * RecordPoint::Begin rows (frees, destroys, blocking calls, host functions) reserve before the real call, fill in
-//   the record, and
-//     publish it (or cancel it) when the call has returned. A blocking call publishes a second record, CallEnd, when it
+//     the record, and publish it (or cancel it) when the call has returned. A blocking call publishes a second record, CallEnd, when it
 //     has returned; the edge to the host belongs there. Synchronisations are published before the real call, so that
 //     the judge does not wait with them: whether they succeeded stands in the CallEnd.
 // A call that other threads do not wait for may take any place between its start and its return, so this order agrees

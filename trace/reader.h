@@ -6,8 +6,7 @@
 // full, the file may have been cut or be no trace at all. So:
 //   * a slot is looked at only when the file is known to be long enough to hold it;
 //   * a record is yielded only when its kind is known, its continuation stays in its chunk, and the lengths it states
-//   fit
-//     in its continuation. Whoever consumes it may index the payload by those lengths without checking again;
+//     fit in its continuation. Whoever consumes it may index the payload by those lengths without checking again;
 //   * the first record that breaks these rules ends the reading: what follows it cannot be found reliably. What came
 //     before stands, and problem() says in one sentence what is missing.
 //
