@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // CUDA arrays as memory. An array has a handle and no address, so each gets a range of addresses that nothing else can
-// have (ordering::kFirstArrayAddress), which is never used again. In it the elements lie row behind row and slice behind
-// slice, the levels of a mipmapped array and the planes of a planar one behind each other: not as the GPU lays them out,
-// but so that two copies meet there if and only if they meet in the array.
+// have (ordering::kFirstArrayAddress), which is never used again. In it the elements lie row behind row and slice
+// behind slice, the levels of a mipmapped array and the planes of a planar one behind each other: not as the GPU lays
+// them out, but so that two copies meet there if and only if they meet in the array.
 //
 // NOT KNOWN are arrays of other APIs, those made before the recorder was there, and more than kMostArrays at a time:
 // their side of a copy is left out, as if it were no memory, so that a race may be missed. So are copies of formats of

@@ -30,8 +30,8 @@ inline void* driver_entry(std::size_t row) {
   return known ? known : find_entry(row);
 }
 
-/// The driver's function of this name, with its type from cuda.h, which the user includes before; nullptr: the driver is
-/// absent or too old. A macro, as one token names both the declaration and the row.
+/// The driver's function of this name, with its type from cuda.h, which the user includes before; nullptr: the driver
+/// is absent or too old. A macro, as one token names both the declaration and the row.
 #define SS_DRIVER(name_) \
   reinterpret_cast<decltype(&::name_)>(::streamsan::recorder::driver_entry(::streamsan::api::Index::name_))
 

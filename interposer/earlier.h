@@ -13,7 +13,8 @@
 // file. If `keys` of them were measured, the first `keys` of this run are taken for those; and all of them where a
 // shape would be taken for known within one run, too.
 //
-// The file is mapped for reading, and asked only where a measurement would be made otherwise: it costs launches nothing.
+// The file is mapped for reading, and asked only where a measurement would be made otherwise: it costs launches
+// nothing.
 #pragma once
 
 #include <cstdint>

@@ -60,8 +60,8 @@ class Promising {
 
 /// Has the call that this thread is in promised something, and launched no kernel yet?
 bool is_promised();
-/// The footprint that the promise makes of a launch with these arguments; the promise is kept then. `key`: of the launch
-/// if it may be captured, else 0. 0: nothing was promised, or there is no room.
+/// The footprint that the promise makes of a launch with these arguments; the promise is kept then. `key`: of the
+/// launch if it may be captured, else 0. 0: nothing was promised, or there is no room.
 std::uint32_t keep_promise(const LaunchArguments& arguments, std::uint64_t key);
 /// Does promised_earlier() have an answer for any launch?
 bool any_promised_earlier();

@@ -68,8 +68,8 @@ std::string library_call(const std::vector<report::Frame>& stack);
 /// user's code: "libcublas.so.13"; empty: the program makes it.
 std::string calling_library(const std::vector<report::Frame>& stack);
 
-/// Is what was called called by CUDA's driver, run-time or libraries for themselves, and not by the program? The run-time
-/// reads a clock where it waits with a limit, for example.
+/// Is what was called called by CUDA's driver, run-time or libraries for themselves, and not by the program? The
+/// run-time reads a clock where it waits with a limit, for example.
 bool is_made_by_cuda(const std::vector<report::Frame>& stack);
 
 /// What the program calls what created a host thread, by `function` of libc: "std::thread", "std::async",

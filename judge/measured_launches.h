@@ -9,8 +9,8 @@
 // Besides, a later run needs to know two things of the kernel, to decide whether it may do without measuring it:
 //   * was it in any conflict, certain or only possible? Then its bytes matter, and measured ones say more than learned
 //     ones;
-//   * how often was it launched? If a conflict comes up that there was not before, the judge asks for the next launch of
-//     the kernel. So there must be one.
+//   * how often was it launched? If a conflict comes up that there was not before, the judge asks for the next launch
+//     of the kernel. So there must be one.
 #pragma once
 
 #include <cstddef>

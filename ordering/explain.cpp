@@ -22,8 +22,8 @@ const DirectWait* direct_wait(const Lane& later, const UnorderedPair& pair) {
   return wait.op >= pair.earlier.op && pair.host[pair.earlier_lane] <= wait.record.epoch ? &wait : nullptr;
 }
 
-/// Is the event that was waited for the right one, which is recorded at the wrong place? `behind`: the first record after
-/// the earlier access, of another event. explain.h, WHICH EVENT IS MEANT.
+/// Is the event that was waited for the right one, which is recorded at the wrong place? `behind`: the first record
+/// after the earlier access, of another event. explain.h, WHICH EVENT IS MEANT.
 bool recorded_before_its_work(const DirectWait& wait, const EventCall& behind, const Access& earlier) {
   const EventCall& record = wait.record;
   if (wait.op < earlier.op) return false;

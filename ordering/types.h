@@ -51,8 +51,8 @@ constexpr Range intersection(Range a, Range b) {
   return {a.begin > b.begin ? a.begin : b.begin, a.end < b.end ? a.end : b.end};
 }
 
-/// Bytes touched by one side of a copy, by a fill, or by a kernel: `slices` times `rows` runs of `width` bytes, the rows `pitch`
-/// apart and the slices `slice_pitch`. Linear: rows = slices = 1.
+/// Bytes touched by one side of a copy, by a fill, or by a kernel: `slices` times `rows` runs of `width` bytes, the
+/// rows `pitch` apart and the slices `slice_pitch`. Linear: rows = slices = 1.
 struct Footprint {
   Address base = 0;  ///< 0: a side that is not known (an array of another API): no access
   Bytes width = 0;

@@ -143,11 +143,11 @@ struct Finding {
   std::string fingerprint;         ///< 16 hex digits; the same for the same pair of places in another run
   std::uint64_t count = 1;         ///< conflicts that are folded into this one, each as severe as it
   std::uint64_t weaker = 0;        ///< conflicts of the same two places that are less severe: not in `count`
-  /// Possible only because another host thread had waited for the earlier operation by then, and may have passed that on
-  /// in a way that is not seen. In a run in which it waits later the finding is an error.
+  /// Possible only because another host thread had waited for the earlier operation by then, and may have passed that
+  /// on in a way that is not seen. In a run in which it waits later the finding is an error.
   bool passed_on = false;
-  /// Findings of one process that one missing edge explains share this: the fingerprint of the first of the most severe.
-  /// `fix` is the same in all of them, and repairs all. Empty: the finding belongs to no group.
+  /// Findings of one process that one missing edge explains share this: the fingerprint of the first of the most
+  /// severe. `fix` is the same in all of them, and repairs all. Empty: the finding belongs to no group.
   std::string group;
   bool suppressed = false;
 };

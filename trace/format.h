@@ -24,9 +24,9 @@
 // for a record with n continuation slots, so positions are total over all threads and cost no lock:
 //   * RecordPoint::End rows (creates, enqueues, successful queries) reserve after the real call returned;
 //   * RecordPoint::Begin rows (frees, destroys, blocking calls, host functions) reserve before the real call, fill in
-//     the record, and publish it (or cancel it) when the call has returned. A blocking call publishes a second record, CallEnd, when it
-//     has returned; the edge to the host belongs there. Synchronisations are published before the real call, so that
-//     the judge does not wait with them: whether they succeeded stands in the CallEnd.
+//     the record, and publish it (or cancel it) when the call has returned. A blocking call publishes a second record,
+//     CallEnd, when it has returned; the edge to the host belongs there. Synchronisations are published before the real
+//     call, so that the judge does not wait with them: whether they succeeded stands in the CallEnd.
 // A call that other threads do not wait for may take any place between its start and its return, so this order agrees
 // with every order that the program can rely on.
 //
@@ -221,8 +221,8 @@ enum class SourceOrder : std::uint32_t {
   Any,         ///< from the call on, before the batch is complete
 };
 
-/// One part of a batch: moves `width` bytes of each row from the source to the destination. A part without a source only
-/// writes, one without a destination only reads; an array that is not known is such a side.
+/// One part of a batch: moves `width` bytes of each row from the source to the destination. A part without a source
+/// only writes, one without a destination only reads; an array that is not known is such a side.
 struct [[gnu::may_alias]] BatchPart {
   std::uint64_t dst;
   std::uint64_t src;

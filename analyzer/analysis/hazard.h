@@ -84,8 +84,8 @@ struct Evidence {
   Where where;
 };
 
-/// One finding before it has words. `later` is always set: the warning stands there. What the other fields mean depends on
-/// the check: the comment above its row in checks.def says so.
+/// One finding before it has words. `later` is always set: the warning stands there. What the other fields mean depends
+/// on the check: the comment above its row in checks.def says so.
 struct Hazard {
   Check check = Check::CrossStreamRace;
   Level level = Level::Definite;

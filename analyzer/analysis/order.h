@@ -24,8 +24,9 @@
 //
 // A pending access whose memory has no precise name any more can meet nothing and is dropped.
 //
-// The random test (tests/random_test.cpp) drives this and the definition of the order (ordering/tests/reference_model.h)
-// with the same programs. Where the two differ on purpose is listed in tests/reference_differences.def.
+// The random test (tests/random_test.cpp) drives this and the definition of the order
+// (ordering/tests/reference_model.h) with the same programs. Where the two differ on purpose is listed in
+// tests/reference_differences.def.
 //
 // Besides, what the host thread has set and later calls depend on: the current device, the mode in which captures
 // refuse calls, an open group of a library (order_thread.cpp).

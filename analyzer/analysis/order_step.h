@@ -4,8 +4,8 @@
 //
 // The rules are those of docs/model.md; their ids stand at the code. By family: order_step.cpp (events,
 // synchronisation), order_work.cpp (enqueued work, what the host waits for with it, and what programmatic launches
-// overtake), order_memory.cpp (allocations, frees, and what unknown code may do), order_thread.cpp (what the host thread
-// has set).
+// overtake), order_memory.cpp (allocations, frees, and what unknown code may do), order_thread.cpp (what the host
+// thread has set).
 //
 // While a stream is captured nothing is added: the work does not run now, and whether it ever does is not modelled.
 #pragma once

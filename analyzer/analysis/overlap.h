@@ -23,8 +23,8 @@ namespace streamsan::analyzer {
 enum class Sure : std::uint8_t { No, Maybe, Yes };
 
 Sure overlap(const Values& values, const Pending& a, const Pending& b);
-/// One of the two is a kernel's, at indices out of memory, and the other one's too, or to a part: they may have nothing in
-/// common, although both begin where their pointer does.
+/// One of the two is a kernel's, at indices out of memory, and the other one's too, or to a part: they may have nothing
+/// in common, although both begin where their pointer does.
 bool are_by_lists(const Values& values, const Pending& a, const Pending& b);
 /// It is not known where in its memory a kernel's access is.
 bool is_somewhere(const Values& values, const Pending& access);

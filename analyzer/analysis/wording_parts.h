@@ -4,8 +4,8 @@
 //
 // A Draft is a Finding under way. It knows where both sides meet: the innermost function that the ways to both pass
 // through, which is the one that lacks the order. The warning stands at the later side itself, with the calls in
-// between as notes; but not in another file than that function's: an error is not reported in the header whose wrapper it
-// uses. Calls further out, which only made the hazard possible, close the list.
+// between as notes; but not in another file than that function's: an error is not reported in the header whose wrapper
+// it uses. Calls further out, which only made the hazard possible, close the list.
 #pragma once
 
 #include <string>

@@ -46,8 +46,8 @@ class CallerArguments {
   /// `again`: the objects that the first call of the function referred to are given once more.
   std::optional<std::string> given(const clang::FunctionDecl& function, bool again = false);
 
-  /// Objects that a call of the first function was given as a type, the other one is given, too; not plain ones, which say
-  /// no more than what is in them. False: there is no such type.
+  /// Objects that a call of the first function was given as a type, the other one is given, too; not plain ones, which
+  /// say no more than what is in them. False: there is no such type.
   bool share(const clang::FunctionDecl& first, const clang::FunctionDecl& other);
 
   /// Numbers are those of what an object is made with (Way::own), or of what its methods get.

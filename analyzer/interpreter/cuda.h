@@ -71,8 +71,8 @@ class Cuda {
   /// From now on the host knows all work to be done: for calls that are not known and may have waited.
   void may_wait(Machine& machine);
   void touch(Machine& machine, Word address, std::size_t size, bool write);
-  /// Has the host function ended, or gone so far that another thread has its turn? Then what it has touched is work of its
-  /// stream, and the host may know that it is done.
+  /// Has the host function ended, or gone so far that another thread has its turn? Then what it has touched is work of
+  /// its stream, and the host may know that it is done.
   void end_host_function(Machine& machine);
   void host_freed(Machine& machine, Word address, std::size_t size);
 
@@ -124,8 +124,8 @@ class Cuda {
   /// Where the host has waited for the GPU, or asked about it.
   [[nodiscard]] const std::vector<ordering::SiteId>& waits() const { return waits_; }
   [[nodiscard]] bool only_asks(ordering::SiteId site) const { return asks_.contains(site); }
-  /// A graph that can be launched has been made, changed or destroyed. It is named by the address of the variable that it
-  /// was made for; 0: a local one, by which nobody knows it.
+  /// A graph that can be launched has been made, changed or destroyed. It is named by the address of the variable that
+  /// it was made for; 0: a local one, by which nobody knows it.
   struct GraphChange {
     ordering::SiteId site{};
     Word graph = 0;
@@ -176,8 +176,8 @@ class Cuda {
   void use_block(Word stream, Word block);
   /// `at_once`: one that the caller has given, too, may be handed out again before the call is over.
   void return_block(Machine& machine, const std::string& name, Word block, bool at_once);
-  /// From now on given memory is a block of a caching allocator, for `stream`. Whoever gives it holds it as well, for as
-  /// long as the call takes that it is given to.
+  /// From now on given memory is a block of a caching allocator, for `stream`. Whoever gives it holds it as well, for
+  /// as long as the call takes that it is given to.
   void lend(Machine& machine, Word stream, Word block);
   [[nodiscard]] bool is_lent(Word block) const;
   /// The program writes it: so the caller keeps it, for what it asked for.
@@ -250,7 +250,8 @@ class Cuda {
   /// Of a message-passing library. False: `name` is none of its functions.
   bool message(Machine& machine, const Model* model, std::string_view name, const Arguments& arguments);
   void map(Machine& machine, ordering::Call call, ordering::Range range);
-  /// Without the library's prefix and the version; of the driver's, as the run-time library calls what takes the same arguments.
+  /// Without the library's prefix and the version; of the driver's, as the run-time library calls what takes the same
+  /// arguments.
   static std::string_view bare_name(std::string_view name);
   bool property(Machine& machine, std::string_view name, const Arguments& arguments, Byte* result);
   /// False: `name` is no part of a launch.

@@ -23,8 +23,8 @@ namespace streamsan::analyzer {
 struct FollowOptions {
   std::uint64_t most_steps = 3'000'000;
   bool per_thread_default_stream = false;
-  /// Constructors of classes, by their USR. `closed`: only the class itself can wait for its work. `exposing`: others can
-  /// obtain its stream.
+  /// Constructors of classes, by their USR. `closed`: only the class itself can wait for its work. `exposing`: others
+  /// can obtain its stream.
   std::set<std::string> closed, exposing;
   bool wants_runs = false;  ///< Followed::runs
 };
@@ -55,7 +55,8 @@ struct Followed {
   std::vector<Run> runs;
 };
 
-// `preprocessor`: that of the compiler instance which has just read the translation unit; for a time, text is added to that.
+// `preprocessor`: that of the compiler instance which has just read the translation unit; for a time, text is added to
+// that.
 
 /// Not `there`: the file has no main(). Without a preprocessor (nullptr) PyTorch is not followed.
 Followed follow_main(clang::ASTContext& context, const Models& models, clang::Preprocessor* preprocessor,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Follows a program in an interpreter (machine.h), hands its calls of CUDA to the model of order (cuda.h), and makes hazards of
-// what that finds.
+// Follows a program in an interpreter (machine.h), hands its calls of CUDA to the model of order (cuda.h), and makes
+// hazards of what that finds.
 #pragma once
 
 #include <functional>

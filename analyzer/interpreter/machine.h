@@ -158,7 +158,8 @@ class Machine {
     stop(std::move(why));
   }
   /// True: all of it is the program's; else it is stopped. Tells the world of memory that is shared.
-  /// `meant`: by a volatile or atomic access, which is how host and device signal to each other: the world hears nothing.
+  /// `meant`: by a volatile or atomic access, which is how host and device signal to each other: the world hears
+  /// nothing.
   bool reads(Word address, std::size_t size, bool meant = false);
   bool writes(Word address, std::size_t size, bool meant = false);
   /// The world hears of the range, too; of all between the first such range and the last.

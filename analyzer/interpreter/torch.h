@@ -17,7 +17,8 @@
 
 namespace streamsan::analyzer::interpreter {
 
-/// What is not known of tensors that a made-up caller gives, by the number of the parameter or field; better with each try.
+/// What is not known of tensors that a made-up caller gives, by the number of the parameter or field; better with each
+/// try.
 struct TensorGuess {
   std::size_t dimensions = 2;
   int type = 6;  ///< float

@@ -38,7 +38,8 @@ struct Torch::Call {
   [[nodiscard]] std::optional<Sizes> integers(Machine& machine, std::string_view name) const;
   [[nodiscard]] bool flag(std::string_view wanted) const { return integer(wanted).value_or(0) != 0; }
   [[nodiscard]] Given given(Machine& machine) const;
-  /// Where a device says that the result is; the device is -1 on the host. nullopt: none is given. `current`: if it has no number.
+  /// Where a device says that the result is; the device is -1 on the host. nullopt: none is given. `current`: if it has
+  /// no number.
   [[nodiscard]] std::optional<std::pair<bool, signed char>> place(signed char current) const;
   template <typename Use>
   void for_tensors(const Use& use) const {

@@ -121,8 +121,8 @@ struct Part {
     Unknown,  ///< nobody knows; it is somewhere in the first `bytes`. Absent: it was given a pointer
     Inside,   ///< the first `bytes`; absent: the first rows, of a length that the launch says
     Single,   ///< all but the element at `bytes`; absent: all but one somewhere, or but the ends
-    From,  ///< what is in front of where the launch says, by those of its integers whose bits `arguments` has; by no bit:
-           ///< in a way that is not known
+    From,     ///< what is in front of where the launch says, by those of its integers whose bits `arguments` has; by no
+              ///< bit: in a way that is not known
   };
   Kind kind = Kind::Whole;
   std::optional<std::int64_t> bytes;

@@ -4,14 +4,14 @@
 //
 // A kernel for the inside of a grid (`if (i >= 1 && i < n - 1)`), one for its margin (`if (i == 0 || i == n - 1)`), one
 // that works from an offset on (`p[first + i]`): none of them touches what a copy of the first elements touches, nor
-// what the others do. A Bound is the least that an index can be. Thread and block indices and parameters are at least 0,
-// arithmetic does not wrap, and conditions hold where they stand: in the branch, and behind a branch that leaves (`if (i
-// < 1) return;`). A variable has a bound if what happens to it is understood, in the order of the text
+// what the others do. A Bound is the least that an index can be. Thread and block indices and parameters are at least
+// 0, arithmetic does not wrap, and conditions hold where they stand: in the branch, and behind a branch that leaves
+// (`if (i < 1) return;`). A variable has a bound if what happens to it is understood, in the order of the text
 // (device_changes.h).
 //
 // A bound of 0 is told only where the first thread of the first block gets to the access, by what can be seen: under a
-// condition that it may fail (`row = i / width; if (row > 0)`, `if (mask[i])`) an index made of the same numbers has none.
-// The functions for this are in device_first_thread.cpp, those for what functions return in device_results.cpp.
+// condition that it may fail (`row = i / width; if (row > 0)`, `if (mask[i])`) an index made of the same numbers has
+// none. The functions for this are in device_first_thread.cpp, those for what functions return in device_results.cpp.
 //
 // A pointer that is moved, or an index that begins at a number in memory that all threads share, need not begin where
 // the pointer does that the kernel was given: such a bound is `elsewhere`. What all threads decide alike, by what the
@@ -145,7 +145,8 @@ class Bounds {
   [[nodiscard]] MaybeBound place(const clang::Expr* expression) const {
     return reached(place(expression, 0), {expression});
   }
-  /// `bound`, unless it is 0 and, by the conditions that hold, perhaps no thread has a 0 there: it is made of `made_of`.
+  /// `bound`, unless it is 0 and, by the conditions that hold, perhaps no thread has a 0 there: it is made of
+  /// `made_of`.
   [[nodiscard]] MaybeBound reached(MaybeBound bound, const std::vector<const clang::Expr*>& made_of) const;
 
  private:

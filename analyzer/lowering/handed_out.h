@@ -18,8 +18,8 @@ class HandedOut {
  public:
   explicit HandedOut(const ir::Program& program) : program_(program) {}
 
-  /// The method, or what it calls, records an event that is somebody else's, or puts an event or a stream where somebody
-  /// else finds it.
+  /// The method, or what it calls, records an event that is somebody else's, or puts an event or a stream where
+  /// somebody else finds it.
   bool by(const ir::Function& method) { return looks(method, {.object = true, .parameters = {}}, 0); }
 
  private:

@@ -11,7 +11,8 @@
 // A view has the block of the tensor that it is a view of, and is another owner of it: its end is not the block's. What
 // an operation is given without a name is over with the operation; a view that is kept, by a variable, a member, a
 // container, a function that returns it or is given it by value, keeps the block as a copy of the tensor would. So does
-// what may be a view, like contiguous(). A variable keeps it for nothing that ends before the tensor does. A view of a tensor without a name is that tensor.
+// what may be a view, like contiguous(). A variable keeps it for nothing that ends before the tensor does. A view of a
+// tensor without a name is that tensor.
 #include "analyzer/lowering/host_tensors.h"
 
 #include "analyzer/ir/hidden.h"

@@ -8,8 +8,8 @@
 // has no driver counterpart (library handles, wrapper classes, PyTorch, the C library's touches of host memory) has a
 // Action.
 //
-// HOW TO ADD A FUNCTION: one row in the .def file of its library; a new Action only if its meaning is new, together with
-// its lowering in lowering/host_models.cpp.
+// HOW TO ADD A FUNCTION: one row in the .def file of its library; a new Action only if its meaning is new, together
+// with its lowering in lowering/host_models.cpp.
 #pragma once
 
 #include <memory>
@@ -129,7 +129,8 @@ struct Model {
   std::vector<Role> roles;    ///< of copies and fills too, from the effect's positions
   std::vector<PointerTable> tables;  ///< LibraryWork: of which a run may know what they hold (interpreter/)
   Member member = Member::None;
-  /// Container::Make, Effect allocations: kind made. TensorMake: the same where no device is named; absent: the device's.
+  /// Container::Make, Effect allocations: kind made. TensorMake: the same where no device is named; absent: the
+  /// device's.
   std::optional<ordering::MemoryKind> memory;
   std::optional<ordering::StreamKind> stream_kind;  ///< StreamCreate without flags
   std::optional<bool> timing;                       ///< EventCreate without flags

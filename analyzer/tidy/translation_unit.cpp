@@ -4,8 +4,8 @@
 //
 // Every function is analysed for itself, with its callees inlined. So an error in a helper is raised in the helper and
 // again in each of its callers; findings of one check and one pair of sites are one finding, and that of the surest
-// level with the fewest calls in between is reported. Structural hazards are looked for in the function as written, where
-// no callee is part of it.
+// level with the fewest calls in between is reported. Structural hazards are looked for in the function as written,
+// where no callee is part of it.
 //
 // Functions that call each other are closed and analysed again for every one that leads to them, and their number is
 // the only limit to that. So a translation unit has a number of steps to spend, the small functions first: those that

@@ -73,8 +73,8 @@ struct streamsan_annotation_table {
   void (*name_stream)(void* stream, const char* name);
   void (*happens_before)(const void* object, void* stream);
   void (*happens_after)(const void* object, void* stream);
-  // Not in the first version: what the Python module uses (docs/python.md). A `level` is a MarkLevel of the trace format,
-  // a `state` a HostWaitsState.
+  // Not in the first version: what the Python module uses (docs/python.md). A `level` is a MarkLevel of the trace
+  // format, a `state` a HostWaitsState.
   void (*mark)(unsigned level, const char* name);
   void (*host_waits)(unsigned state);
   int (*ask)(char* path, size_t room);
@@ -186,8 +186,8 @@ static inline void streamsan_name_stream(void* stream, const char* name) {
 // ---- order that CUDA calls do not show ------------------------------------------------------------------------------
 //
 // For order made by flags in memory, by stream memory operations, or between host threads in a way that is not seen (by
-// plain atomics, for example; docs/model.md). The object is any address that both sides know: the flag, the queue, the mutex. It is never
-// read.
+// plain atomics, for example; docs/model.md). The object is any address that both sides know: the flag, the queue, the
+// mutex. It is never read.
 //
 // Both are claims, and StreamSan believes them: one that is not true hides races.
 

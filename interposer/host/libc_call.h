@@ -103,7 +103,7 @@ bool is_finding_next();
 ///   static Result instead(const HostCall&, Function next, Parameters...);   // also makes the call
 /// and may have
 ///   static void after(const HostCall&, Result, Parameters...);   // beside before(); changes no errno
-///   static Result while_finding(Parameters...);   // what a call does that comes out of the look-up of another function
+///   static Result while_finding(Parameters...);   // for a call out of the look-up of another function
 template <class Row, class Function, auto& next>
 struct LibcFunction;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The agent that measures (footprints/agent.cpp) on a slow machine. The driver and the Sanitizer are stand-ins that know
-// one module: whether its code is being changed, whether it is patched, and what its launches hand to the patches.
+// The agent that measures (footprints/agent.cpp) on a slow machine. The driver and the Sanitizer are stand-ins that
+// know one module: whether its code is being changed, whether it is patched, and what its launches hand to the patches.
 #include "interposer/footprints/agent.h"
 
 #include <gtest/gtest.h>
