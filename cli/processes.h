@@ -43,7 +43,7 @@ class Processes {
 
   /// Those found to have loaded the CUDA driver without the recorder, since this was called last.
   std::vector<SeenProcess> take_unrecorded();
-  /// Those that run, as of the last look, and have the recorder or were told to load it; not the program itself.
+  /// Those that run, as of the last look, and have the recorder or were made to load it; not the program itself.
   [[nodiscard]] std::vector<SeenProcess> left_behind() const;
 
  private:
@@ -61,7 +61,7 @@ class Processes {
   };
   enum class State : std::uint8_t {
     Unknown,
-    Loading,  ///< told to load the recorder, and has not, so far
+    Loading,  ///< made to load the recorder, and has not, so far
     Recorded,
     Reported
   };

@@ -60,7 +60,7 @@ class Launch {
   void read();
   [[nodiscard]] std::uint64_t threads() const;
   [[nodiscard]] const char* parameter_bytes(unsigned index) const;
-  /// See promise_key(); 0: it cannot be told from other launches.
+  /// See promise_key(); 0: it cannot be distinguished from other launches.
   [[nodiscard]] std::uint64_t node_key() const;
   void write_arguments() const;
 

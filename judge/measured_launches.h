@@ -3,7 +3,7 @@
 // What a run teaches later runs about its kernels (trace/earlier.h): collects the launches that were measured, or that
 // an earlier run had measured, and says of each key what all its launches touched.
 //
-// A key whose launches touched different bytes is told as one that varies, and so is one with bytes that no argument
+// A key whose launches touched different bytes is listed as one that varies, and so is one with bytes that no argument
 // leads to: those are at another address in the next run.
 //
 // Besides, a later run needs to know two things of the kernel, to decide whether it may do without measuring it:

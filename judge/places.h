@@ -9,7 +9,7 @@
 //
 // Threads are here, too, since a report says where they were created. What is said of a thread last counts for all of
 // the run: its name may be given to it after its first calls. Threads beyond the 65,534th have one number, and are not
-// told apart.
+// distinguished.
 //
 // Addresses mean nothing outside their process, and inside it they change their meaning when a module is unloaded and
 // another one mapped in its place. So a stack remembers how many modules were known when it was defined, and is

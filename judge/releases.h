@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Blocks that went back to their pool while a stream that the pool was not told of may still use them, until it is
+// Blocks that went back to their pool while a stream that the pool does not know of may still use them, until it is
 // clear whether that could do harm.
 //
 // A block belongs to one stream, its owner: the pool hands it out again for work that follows in the owner. So a use in

@@ -18,7 +18,7 @@ const DirectWait* direct_wait(const Lane& later, const UnorderedPair& pair) {
   const DirectWait& wait = later.history.waits[pair.earlier_lane];
   if (wait.op == kNoOp || wait.source != pair.earlier.stream) return nullptr;
   if (pair.later.on_stream) return &wait;
-  // The host goes on with what it is told after the wait; and it may have synchronised with more than the event.
+  // The host goes on with what it learns after the wait; and it may have synchronised with more than the event.
   return wait.op >= pair.earlier.op && pair.host[pair.earlier_lane] <= wait.record.epoch ? &wait : nullptr;
 }
 

@@ -215,7 +215,7 @@ class HazardSink {
 ///                       counts differ by at most a factor 32 (a pack or boundary kernel has far fewer threads than the
 ///                       interior kernel beside it). One function launched twice with the same p may slice by another
 ///                       argument: possible, unless the argument hashes are equal too. Possible if one of them is
-///                       parted: who is given all layers or levels is told by another argument which one is meant.
+///                       parted: of the layers or levels it is given, it may use the one that another argument says.
 ///   atomic, inferred    As above if the other side surely reads, or its writes are known. A kernel that is inferred to
 ///                       write may do so by atomics itself: possible.
 ///

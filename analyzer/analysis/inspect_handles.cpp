@@ -52,8 +52,8 @@ void HandleQuestions::handles() {
 void HandleQuestions::never_used(ValueId event) {
   const auto opened = look_.order->opened().find(event);
   if (opened == look_.order->opened().end() || !values_.precise(event)) return;
-  // The other process sent it for somebody to wait for. A program that only tries whether it can be opened is told,
-  // too.
+  // The other process sent it for somebody to wait for. A program that only tries whether it can be opened gets
+  // the finding, too.
   Hazard hazard = look_.start(Check::EventNeverWaited, Level::Likely);
   hazard.later = witness_.action(look_.index, kUnknown);
   hazard.event = witness_.event(event, look_.op->source, look_.index);

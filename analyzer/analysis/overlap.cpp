@@ -63,7 +63,7 @@ const ir::Part& part_of(const Values& values, const Pending& access) {
 }
 
 /// As far as is known, it begins where the pointer does that a kernel was given. One whose body is not understood, and
-/// that is told no number which might choose a part, is taken to begin there.
+/// that is given no number which might choose a part, is taken to begin there.
 bool from_front(const ir::Part& part) {
   using Kind = ir::Part::Kind;
   return part.kind == Kind::Whole || (part.kind == Kind::Unknown && !part.bytes);

@@ -390,7 +390,7 @@ class Cuda {
   ordering::Call touch_call_;
   std::map<std::size_t, Word> devices_;  ///< the current one of each thread
   Word device_ = 0;                      ///< that of the thread that calls
-  ordering::Range touched_{};            ///< by touch_call_, and not yet told
+  ordering::Range touched_{};            ///< by touch_call_, and not yet reported to the model
   /// A host function under way, of a stream.
   struct HostFunction {
     std::size_t thread = 0;

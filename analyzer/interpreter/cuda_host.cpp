@@ -194,7 +194,7 @@ Outcome Cuda::copy_batch(Machine& machine, const Model& model, const Arguments& 
 //
 // Words in memory that streams write and wait for (cuStreamWriteValue32, cuStreamWaitValue32).
 //
-// A wait for a value that a stream has been told to write is a wait for that write, and so for what is in front of it
+// A wait for a value that a stream was given to write is a wait for that write, and so for what is in front of it
 // in its stream (R-MOP-01, R-MOP-03). Only the last write to the word counts: it counts up, or is set and cleared in
 // turn, and a caller who knows better is not accused. Where that is not what is waited for, or somebody else has
 // written there since, the wait is for a write that is not known, perhaps for a later one: what comes before what is

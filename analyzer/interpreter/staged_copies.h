@@ -5,7 +5,7 @@
 // A copy from host memory that is captured keeps the address, not the bytes: each launch of the graph reads what lies
 // there by then. Where the block goes back to a pool when the capture is over, the next user captures a copy of its own
 // from it, and from then on the first graph copies that user's bytes. Nothing is unordered in that: every launch comes
-// behind the write. So it is told by what the bytes were written for:
+// behind the write. So the fault shows only in what the bytes were written for:
 //
 //     host writes P; captured: copy P -> A        (graph G)
 //     host writes P; captured: copy P -> B        (graph H) the second write was for B

@@ -16,7 +16,7 @@
 //     main                 it defines main()
 //     f c:@F@fill#         a function of the source, then what is its:
 //     u Lane::stream       it uses this field or global
-//     t Lane::stream       it tells of it
+//     t Lane::stream       it changes it, or orders with what others do with it
 //     c c:@F@wait#         it calls this function
 //     h c:@F@help#         a function of a header, likewise
 #pragma once
@@ -34,9 +34,10 @@ namespace streamsan::analyzer::ir {
 
 struct Links {
   struct Uses {
-    std::set<std::string> used;   ///< fields and globals that the function names
-    std::set<std::string> told;   ///< those of which it tells others something: it writes, waits, records, frees; and
-                                  ///< the fields of the object that it is a method of
+    std::set<std::string> used;  ///< fields and globals that the function names
+    std::set<std::string>
+        changed;                  ///< those that it changes for others, or orders with what they do: it writes, waits,
+                                  ///< records, frees; and the fields of the object that it is a method of
     std::set<std::string> calls;  ///< functions, by USR
     bool of_header = false;
   };
@@ -73,7 +74,7 @@ class Neighbours {
   using Places = std::vector<Place>;
   const std::vector<Links>& units_;
   std::unordered_map<std::string_view, Places> functions_;  ///< by USR
-  std::unordered_map<std::string_view, Places> tellers_;    ///< by what they tell of
+  std::unordered_map<std::string_view, Places> changers_;   ///< by what they change
 };
 
 }  // namespace streamsan::analyzer::ir

@@ -9,7 +9,7 @@
 // (`if (i < 1) return;`). A variable has a bound if what happens to it is understood, in the order of the text
 // (device_changes.h).
 //
-// A bound of 0 is told only where the first thread of the first block gets to the access, by what can be seen: under a
+// A bound of 0 is given only where the first thread of the first block gets to the access, by what can be seen: under a
 // condition that it may fail (`row = i / width; if (row > 0)`, `if (mask[i])`) an index made of the same numbers has
 // none. The functions for this are in device_first_thread.cpp, those for what functions return in device_results.cpp.
 //

@@ -184,13 +184,13 @@ void Tensors::tensor_copy(const Call& call) {
     out_.emit(std::move(made));
     out_.emit_assign(places_.stream_of(copy), arguments_.stream_of(call), call.site);
   }
-  // Told not to wait, it is there for tensors that are elsewhere: they are copied to a new one.
+  // A copy that does not wait is there for tensors that are elsewhere: they are copied to a new one.
   const bool uploads = asynchronous && !to_host && copy != ir::kNoPlace;
   if (uploads) make(copy, call);
   ir::Op op = start(OpKind::Enqueue, call);
   op.stream = arguments_.stream_of(call);
   arguments_.add_roles(call, op, 0);
-  // Told not to wait, it is work like other work: what pageable memory would make of it is not documented.
+  // A copy that does not wait is work like other work: what pageable memory would make of it is not documented.
   op.work = asynchronous ? ir::Work::Library : ir::Work::Copy;
   op.tensor = asynchronous && !to_host;
   op.transfers = model.transfers && !to_host;

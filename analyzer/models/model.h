@@ -162,7 +162,7 @@ enum class Policy : std::uint8_t {
 };
 
 /// How the lowering asks. Copies and moves of handles, tensors and containers are values, not calls: not asked for.
-/// Overloads are told apart by the number of arguments where a model says so.
+/// Overloads are distinguished by the number of arguments where a model says so.
 struct Callee {
   std::string qualified;   ///< "cudaMemcpyAsync", "c10::cuda::CUDAStreamGuard::CUDAStreamGuard"; inline namespaces and
                            ///< template arguments dropped; destructors "A::~A", conversions "A::operator cudaStream_t"

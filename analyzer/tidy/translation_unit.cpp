@@ -301,13 +301,13 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
       pairs.insert(two_sides(finding));
     }
   }
-  // A record that fails is told by a wait for its event, where one is known.
-  std::set<Position> told;
+  // A record that fails is reported at a wait for its event, where one is known.
+  std::set<Position> waited_for;
   for (const Finding& finding : findings)
     if (finding.check == Check::EventWaitWithoutRecord)
-      for (const Note& note : finding.notes) told.insert(position(note.site));
+      for (const Note& note : finding.notes) waited_for.insert(position(note.site));
   std::erase_if(failing_records,
-                [&](const Hazard& hazard) { return told.contains(position(hazard.later.where.site)); });
+                [&](const Hazard& hazard) { return waited_for.contains(position(hazard.later.where.site)); });
   // Nor is what its caller shows: the caller's work is there to be named.
   std::ranges::stable_sort(duties, {}, [](const Hazard& hazard) { return hazard.later.where.calls.size(); });
   for (const std::vector<Hazard>& hazards :

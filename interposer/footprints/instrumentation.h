@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one module whose code is patched, and what its kernels are told.
+// The one module whose code is patched, and what its kernels are given.
 //
 // A patched kernel hands `user` to the patches, and a launch has a `user` only if the callback of launches gives it
 // one: what the patches of another launch are handed, is not documented, and they follow it. So while a module is

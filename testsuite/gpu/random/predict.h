@@ -38,7 +38,7 @@ enum class Order : std::uint8_t {
   Ordered,    ///< documented rules keep it behind
 };
 
-inline constexpr std::size_t kInstances = 4;  ///< launches of a graph that are told apart
+inline constexpr std::size_t kInstances = 4;  ///< launches of a graph that are distinguished
 
 struct Predicted {
   Order begin = Order::NotAsked;
@@ -50,7 +50,7 @@ struct Prediction {
   std::vector<Order> host;  ///< after each step: does the host know that the held operation is complete?
 };
 
-/// A wrong edge planted into what the model is told, to show that the comparison finds it.
+/// A wrong edge planted into what the model is given, to show that the comparison finds it.
 enum class Planted : std::uint8_t {
   Nothing,
   NonBlockingJoinsLegacy,
