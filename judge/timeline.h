@@ -121,7 +121,7 @@ class Timeline : public Observer {
   void call_end(const trace::Item& item);
   void gpu_time(const trace::Item& item);
 
-  // timeline_books.cpp: lanes, edges and buffers
+  // timeline_ledger.cpp: lanes, edges and buffers
   std::uint32_t thread_lane(std::uint16_t thread);
   std::uint32_t stream_lane(ordering::StreamId stream);
   /// `action`: in the sense of R-STR-10.
