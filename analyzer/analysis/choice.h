@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Of the hazards that are raised, those that are reported.
+// Chooses which of the raised hazards are reported.
 //
 // One missing order shows in many pairs: whatever ran on one stream after the first access meets whatever runs on the
 // other. Reported are: for each op the last conflicting access of each other stream, and for each access the first op

@@ -30,7 +30,7 @@
 
 namespace streamsan::analyzer {
 
-/// Of one function, as it is looked at.
+/// The first rounds of the loops of one function, while it is analysed.
 class FirstRounds {
  public:
   explicit FirstRounds(const Values& values) : values_(values) {}

@@ -47,7 +47,7 @@ struct Where {
   std::vector<ir::Site> calls;
 };
 
-/// Of a site of the function; empty: kNoSite.
+/// The place of a site of the function. Empty for kNoSite.
 Where where(const ir::Function& function, ir::SiteId site);
 /// What messages call the op: by its site's text, or else by its name.
 const std::string& name_of(const ir::Function& function, const ir::Op& op);

@@ -45,9 +45,9 @@ class Look {
   void note_calm(const Pending& earlier) { choice.note_calm(index, earlier.op); }
   /// Adds the reason for treating `one` and `other` as different, unless that is proved.
   void tell_belief(Hazard& hazard, ValueId one, ValueId other) const;
-  /// That its memory went back to a pool in between, and is taken to be what the pool hands out next.
+  /// Adds that the memory went back to a pool in between, and is taken to be what the pool hands out next.
   void tell_pool(Hazard& hazard, const Pending& earlier) const;
-  /// That `launch`, of a kernel whose code is not in sight, is taken to use the buffer that it is given.
+  /// Adds that `launch`, of a kernel whose code is not in sight, is taken to use the buffer that it is given.
   void tell_presumption(Hazard& hazard, OpIndex launch) const;
 
   /// Some path has an order, whether or not the two streams are one. `later` kUnknown: the host.

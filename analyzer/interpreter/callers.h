@@ -21,7 +21,7 @@ struct Caller {
   /// What a line of the text does. `Call`: of a function of the program, `Serve`: of a method of what an object was
   /// given, by others (Users::Others), `Other`: it makes arguments.
   enum class Line : std::uint8_t { Other, Construct, Call, Serve, Destroy };
-  /// Who uses what is called.
+  /// How many use what is called.
   enum class Users : std::uint8_t {
     One,
     Streams,  ///< one in each of several streams
@@ -52,7 +52,7 @@ struct LeftOut {
   std::size_t look_alikes = 0;      ///< look_alikes.h
 };
 
-/// Of functions and classes in the main file.
+/// The made-up callers of functions and classes in the main file.
 std::vector<Caller> callers(Symbols& symbols, LeftOut& left_out);
 
 // What callers call to get their arguments: functions that the interpreter has, and their declarations in C++.

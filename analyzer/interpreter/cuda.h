@@ -105,7 +105,7 @@ class Cuda {
   std::function<void(const OvertakenCopy&)> on_overtaken_copy;
   /// Which device is the thread's is not known, until it says so.
   void lose_device(const Machine& machine);
-  /// Of those that were made at the same place, counted from 1.
+  /// The number of the stream among those that were made at the same place, counted from 1.
   [[nodiscard]] std::size_t number(ordering::StreamId stream) const;
   [[nodiscard]] ordering::StreamKind kind(ordering::StreamId stream) const { return model_.kind_of(stream); }
 
@@ -131,7 +131,7 @@ class Cuda {
     Word graph = 0;
   };
   [[nodiscard]] const std::vector<GraphChange>& graph_changes() const { return graph_changes_; }
-  /// That a captured operation is launched by, at the site.
+  /// The executable graph by which a captured operation is launched, at the site.
   [[nodiscard]] Word graph_of(ordering::SiteId launched) const {
     const auto found = launched_by_.find(launched);
     return found == launched_by_.end() ? 0 : found->second;
@@ -198,12 +198,12 @@ class Cuda {
     ordering::SiteId site{};
     Action action;
   };
-  /// Of a kernel: its bytes in the program's memory.
+  /// A parameter of a kernel, with its bytes in the program's memory.
   struct Parameter {
     const clang::ParmVarDecl* declared = nullptr;
     Word at = 0;
     std::size_t size = 0;
-    /// Of a number; 0: it is none.
+    /// The value of a number. 0: the parameter is no number.
     [[nodiscard]] Word value() const;
   };
 
@@ -247,7 +247,7 @@ class Cuda {
   /// Words that streams write and wait for. False: it is nothing of that, or not known who writes.
   bool value_operation(Machine& machine, std::string_view name, Word stream, ordering::Call call,
                        const Arguments& arguments);
-  /// Of a message-passing library. False: `name` is none of its functions.
+  /// A call of a message-passing library. False: `name` is none of its functions.
   bool message(Machine& machine, const Model* model, std::string_view name, const Arguments& arguments);
   void map(Machine& machine, ordering::Call call, ordering::Range range);
   /// Without the library's prefix and the version; of the driver's, as the run-time library calls what takes the same
@@ -282,7 +282,7 @@ class Cuda {
   void launch_plain(Machine& machine, const Arguments& arguments);
   /// With a cudaLaunchConfig_t.
   void launch_configured(Machine& machine, const Arguments& arguments);
-  /// Of a launch, by x, y and z.
+  /// The extents of a launch, by x, y and z.
   struct Shape {
     std::array<std::uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
     [[nodiscard]] std::uint64_t threads() const;
@@ -306,7 +306,7 @@ class Cuda {
   /// nullopt: they are not in the program's memory.
   std::optional<std::vector<Parameter>> parameters_of(Machine& machine, const clang::FunctionDecl& kernel,
                                                       Word list) const;
-  /// Of "field" or "field.field"; nullopt: there is no such field.
+  /// The offset of "field" or "field.field". nullopt: there is no such field.
   [[nodiscard]] std::optional<std::size_t> offset_of(const clang::CXXRecordDecl& record, std::string_view path) const;
   void hand_out_again(Machine& machine, const Returned& block);
   void allocated(ordering::Call call, ordering::Range memory, ordering::MemoryKind kind);
@@ -363,7 +363,7 @@ class Cuda {
   StagedCopies staged_;
   std::map<Word, ValueWrite> value_writes_;  ///< the last one, by address
   std::vector<ordering::SiteId> threw_;
-  // Of what the program makes, and of what callers give for a device.
+  // The devices of what the program makes, and of what callers give for a device.
   std::map<ordering::EventId, Word> event_devices_;
   std::map<ordering::StreamId, Word> stream_devices_;
   std::set<std::size_t> without_device_;   ///< threads whose device is not known

@@ -62,7 +62,7 @@ struct Followed {
 Followed follow_main(clang::ASTContext& context, const Models& models, clang::Preprocessor* preprocessor,
                      const FollowOptions& options);
 
-/// Of the functions and classes of a file without main().
+/// Follows made-up callers of the functions and classes of a file without main().
 Followed follow_callers(clang::ASTContext& context, const Models& models, clang::Preprocessor& preprocessor,
                         const FollowOptions& options);
 

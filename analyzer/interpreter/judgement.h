@@ -192,7 +192,7 @@ class Judgement {
   }
 
  private:
-  /// Of the caller's text; nullopt: another thread's.
+  /// The line of the caller's text. nullopt: another thread's work.
   [[nodiscard]] std::optional<std::size_t> line(ordering::SiteId site) const {
     const Place& place = cuda_.place(site);
     return place.empty() || place.back() == nullptr ? std::nullopt : line(*place.back());
@@ -281,7 +281,7 @@ class Judgement {
                  });
     });
   }
-  /// That the caller calls; nullptr: another thread's work.
+  /// The method that the caller calls. nullptr: another thread's work.
   [[nodiscard]] const llvm::Function* method(ordering::SiteId site) const {
     const Place& place = cuda_.place(site);
     return line(site) && place.size() >= 2 ? place[place.size() - 2]->getFunction() : nullptr;

@@ -34,7 +34,7 @@ struct Frame {
   Byte* slots = nullptr;                  ///< values of its instructions
   const llvm::CallBase* call = nullptr;   ///< in the caller; nullptr: the machine itself called
   const llvm::Instruction* at = nullptr;  ///< the instruction under way
-  /// Of a loop: since it was entered.
+  /// The machine's counters when a loop was entered, and the rounds since.
   struct Rounds {
     std::uint64_t steps = 0;   ///< the machine's, then
     std::uint64_t events = 0;  ///< likewise

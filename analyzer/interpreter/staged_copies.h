@@ -55,7 +55,7 @@ class StagedCopies {
   /// The captured copy uses these bytes of the host's.
   void keeps(ordering::SiteId copy, ordering::Range bytes, bool written);
   void freed(const ordering::AllocationInfo& memory, ordering::SiteId site);
-  /// Of a captured copy that is launched. Reported once.
+  /// The freed side of a captured copy that is launched. Each is reported once.
   std::optional<FreedSide> freed_side(ordering::SiteId copy);
   /// Into a graph. `bytes`: a hash of those at the source.
   void captured(ordering::SiteId site, ordering::Range source, std::uint64_t destination, std::uint64_t bytes);

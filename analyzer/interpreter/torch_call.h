@@ -32,7 +32,7 @@ struct Torch::Call {
       std::memcpy(&value, values[argument].data() + offset, std::min(sizeof value, values[argument].size() - offset));
     return value;
   }
-  /// Of an optional value of so many bytes.
+  /// Does an optional value of `size` bytes hold one?
   [[nodiscard]] bool has(std::size_t argument, std::size_t size) const { return (word(argument, size) & 1) != 0; }
   [[nodiscard]] std::optional<std::int64_t> integer(std::string_view name) const;
   [[nodiscard]] std::optional<Sizes> integers(Machine& machine, std::string_view name) const;

@@ -113,7 +113,7 @@ bool is_index(const NamedPart& variable);
 /// Pointers in objects that need not be the begin of what they were made of, and by how much.
 using MovedFields = std::map<const clang::FieldDecl*, Bound>;
 
-/// Of one function's body, at the statement that is being looked at.
+/// The bounds in one function's body, at the present statement.
 class Bounds {
  public:
   explicit Bounds(const clang::FunctionDecl& definition, const MovedFields* moved = nullptr);
@@ -188,7 +188,7 @@ class Bounds {
   MaybeBound ask(const clang::Expr* expression, Asked what, unsigned deep) const;
   /// A number in memory that is one for all threads.
   [[nodiscard]] bool is_one_in_memory(const clang::Expr* expression) const;
-  /// Of a variable, where it is named.
+  /// The bound of a variable, where it is named.
   [[nodiscard]] MaybeBound named(const clang::DeclRefExpr& name, unsigned deep, bool pointer) const;
   [[nodiscard]] MaybeBound initial(const clang::ValueDecl& variable, unsigned deep, bool pointer) const;
   [[nodiscard]] MaybeBound after(const Change& change, const MaybeBound& before, const clang::ValueDecl& variable,

@@ -30,7 +30,7 @@ bool names(const clang::Stmt* root, const clang::VarDecl* variable);
 /// A pointer, or an object with pointers in it, that can stand for memory. Streams and events are pointers, too: a pool
 /// of events gives one out again while somebody waits for it, and is right.
 bool is_block(Symbols& symbols, clang::QualType type);
-/// Of a lambda that of the function around it; nullptr: it is in none.
+/// The class of a function; that of a lambda is the class of the function around it. nullptr: it is in no class.
 const clang::DeclContext* class_of(const clang::FunctionDecl& function);
 bool is_of_class_around(const clang::FunctionDecl& function, const clang::ValueDecl& member);
 

@@ -13,7 +13,7 @@
 
 namespace streamsan::analyzer {
 
-/// Of one program. It may grow; what was asked of it is not asked again.
+/// The answers for one program. The program may grow: a question that was answered is not asked again.
 class HandedOut {
  public:
   explicit HandedOut(const ir::Program& program) : program_(program) {}

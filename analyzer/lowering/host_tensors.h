@@ -73,7 +73,7 @@ class Tensors {
 
   /// What a view is a view of, as written and where it is.
   std::pair<const clang::Expr*, ir::PlaceId> viewed(const Call& call, int argument);
-  /// Who has the block of `tensor`, written as `of`, besides its views; kNoPlace: nobody who has a name.
+  /// The tensor that shares the block of `tensor`, written as `of`, views aside. kNoPlace: none that has a name.
   ir::PlaceId lender(const clang::Expr* of_or_null, ir::PlaceId tensor) const;
   /// `view` has the block of `lender`, if there is one.
   void lend(const Call& call, ir::PlaceId view, ir::PlaceId lender, bool surely);

@@ -22,7 +22,7 @@ using MaybeLinear = std::optional<Linear>;  ///< absent: not known
 
 /// a + scale * b
 MaybeLinear sum(const MaybeLinear& a, const MaybeLinear& b, std::int64_t scale = 1);
-/// Of which one is constant.
+/// The product of two values of which one is constant.
 MaybeLinear product(const MaybeLinear& a, const MaybeLinear& b);
 
 /// What the symbols may be, where one stands in the code.

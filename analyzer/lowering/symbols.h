@@ -32,7 +32,7 @@ class Symbols {
     const Model* model = nullptr;
     bool harmless = false;
   };
-  /// Of a function: cached by canonical declaration.
+  /// What is known of a function, cached by canonical declaration.
   const Known& known(const clang::FunctionDecl& function);
 
   /// "std::vector::data": inline and anonymous namespaces and template arguments dropped.
@@ -48,7 +48,7 @@ class Symbols {
   std::optional<Models::Owner> owner(clang::QualType type);
   /// An owner that shares its block, which its allocator gets back in the order of a stream.
   bool is_tensor(clang::QualType type);
-  /// Of the block of a container or smart pointer of the host: by its allocator or deleter.
+  /// The memory of the block of a host container or smart pointer, by its allocator or deleter.
   std::optional<ordering::MemoryKind> block_memory(clang::QualType type);
   Policy policy(clang::QualType type);
   /// std::unique_ptr and its kin: the object holds a pointer and is not indexed itself.

@@ -20,7 +20,7 @@ bool any_part(const clang::CXXRecordDecl& record, Holds holds) {
   return false;
 }
 
-/// Of numbers only: no handle and no pointer in it.
+/// The type consists of numbers only: no handle and no pointer is in it.
 inline bool plain(Symbols& symbols, clang::QualType type) {
   if (type.isNull() || type->isReferenceType()) return false;
   if (type->isConstantArrayType()) return plain(symbols, clang::QualType(type->getArrayElementTypeNoTypeQual(), 0));
