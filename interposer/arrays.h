@@ -22,7 +22,7 @@ namespace streamsan::recorder {
 
 inline constexpr std::size_t kMostArrays = std::size_t{1} << 13;
 
-/// Of an array, a mipmapped array, a level or a plane. Sizes are elements, at least one.
+/// The layout of an array, a mipmapped array, a level or a plane. Sizes are elements, at least one.
 struct ArrayLayout {
   std::uint64_t base = 0;  ///< 0: not known
   std::uint64_t bytes = 0;

@@ -47,7 +47,7 @@ bool is_in_driver(const void* address);
 /// An address in the agent that measures, and one in the library that it uses, or null.
 void note_tools(const void* agent, const void* library);
 
-/// What a guest that looked up `name` and got `address` is to be given: our wrapper if the address is the driver's
+/// The address to give to a guest that looked up `name` and got `address`: our wrapper if the address is the driver's
 /// export of a row that is wrapped, else the address itself.
 void* wrapper_for_symbol(const char* name, void* address);
 

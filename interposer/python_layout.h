@@ -67,7 +67,7 @@ struct PythonLayout {
   [[nodiscard]] constexpr std::uint64_t type_basic_size() const { return longer_head + 32u; }
 };
 
-/// Of a frame: 3.12, 3.13: owned by the C stack; 3.14: by the interpreter or the C stack.
+/// The least owner of a frame that is not Python's. 3.12, 3.13: the C stack; 3.14: the interpreter or the C stack.
 inline constexpr std::uint8_t kLeastForeignOwner = 3;
 
 /// From 3.12 on five numbers stand between the two, and a pointer behind them. No description has the second, but one

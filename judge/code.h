@@ -79,8 +79,8 @@ class Code {
   Conclusion conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t hash,
                       std::span<const std::uint64_t> words, std::vector<ordering::PointerArgument>& pointers,
                       std::vector<ordering::KernelBytes>& bytes, bool dependent = false);
-  /// Of a launch whose bytes are known otherwise: adds those of them that are proved to be touched before the kernel
-  /// waits for the one in front. None for a kernel that never waits.
+  /// For a launch whose bytes are known otherwise: adds the bytes that are proved to be touched before the kernel waits
+  /// for the one in front. Adds none for a kernel that never waits.
   void add_early(std::uint32_t index, const Kernel& kernel, std::uint64_t hash,
                  std::vector<ordering::KernelBytes>& bytes);
   /// What measured or proved bytes do not show about the kernel, as far as its code is known.

@@ -29,7 +29,7 @@ namespace streamsan::judge {
 
 enum class Framework : std::uint8_t { None, PyTorch, CuPy, Numba };
 
-/// Whose code a single frame is, of Python or native.
+/// The framework whose code a single frame is, of Python or native.
 Framework framework_of(const report::Frame& frame);
 
 /// By which framework Python submitted the operation with this stack (innermost frame first; libraries are marked).

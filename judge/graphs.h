@@ -65,7 +65,7 @@ class Graphs {
   /// A record GraphUpdate; false: the graph is not known. It is made anew when it is launched: a program may update
   /// many nodes, each by a call of its own.
   bool update(const trace::Record& record);
-  /// Of a raw handle, also of one that was never met.
+  /// The executable graph of a raw handle, also of one that was never met.
   Exec exec(std::uint64_t raw);
   /// Have images been seen at all? Older recorders write none.
   [[nodiscard]] bool seen_images() const { return seen_images_; }

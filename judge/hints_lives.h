@@ -52,7 +52,7 @@ class LifeHints : public HintSource {
 
     std::uint64_t bytes = 0;  ///< of all that was made
 
-    /// Of the turns, in nanoseconds: an estimate (docs/hints.md), or the time in the ends if that is more.
+    /// The cost of the turns, in nanoseconds: an estimate (docs/hints.md), or the time in the ends if that is more.
     [[nodiscard]] std::uint64_t cost() const;
     [[nodiscard]] bool worth_telling() const;
   };

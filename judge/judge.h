@@ -203,7 +203,7 @@ class Judge : private ordering::HazardSink {
   void record_event(const trace::Record& record);
   bool ends_first(const trace::Record& record, ordering::StreamId stream);
   void wait_event(const trace::Record& record);
-  /// Of whole contexts.
+  /// Records and waits of whole contexts.
   void context_event(const trace::Record& record);
   void sync_event(const trace::Item& item);
   void query_event(const trace::Record& record);

@@ -24,7 +24,7 @@
 
 namespace streamsan::judge {
 
-/// Of one key.
+/// What is known of the launches with one key.
 struct MeasuredLaunch {
   std::uint64_t key = 0;
   std::vector<trace::Piece> pieces;

@@ -37,7 +37,7 @@
 
 namespace streamsan::judge {
 
-/// Of all calls of one site together.
+/// The cost of all calls of one site together.
 struct SyncCost {
   std::uint64_t calls = 0;
   std::optional<double> blocked_ms;   ///< nothing: the trace does not tell (before format 4)

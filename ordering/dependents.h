@@ -14,7 +14,7 @@
 // where B never waits, the wait of C says nothing about A (R-LCH-02d). Both sets are empty for a kernel that was
 // launched without the attribute, that is not right behind a kernel (R-LCH-02f), or that something else is put in front
 // of, too. Records of events without timing between the two change nothing (R-LCH-02g): A is still the kernel in front
-// of B. What is not such a kernel comes after everything in front, whatever that waited for (R-LCH-02e): events, copies
+// of B. Any other operation comes after everything in front, whatever that waited for (R-LCH-02e): events, copies
 // and host synchronisation need no change.
 //
 // R-LCH-02d is stricter than the hardware that was measured, which held the wait of C until A had ended. It stays an
@@ -105,7 +105,7 @@ class Chain {
     assumed_ = std::max(assumed_, assumed);
   }
 
-  /// Of the last one, oldest first.
+  /// The kernels of the last launch, oldest first.
   [[nodiscard]] std::span<const Running> began() const { return began_; }
   [[nodiscard]] std::span<const Running> ended() const { return ended_; }
   /// Up to here all was complete, by assumed edges, when the last one began.

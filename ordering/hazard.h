@@ -69,11 +69,10 @@ constexpr bool is_inside_graph(const Access& access) { return access.node != 0 &
 /// A conflict with it is possible, never certain, whatever its bytes are.
 constexpr bool is_at_most_possible(const Access& access) { return access.conditional || access.signalled; }
 
-/// How the bytes of an access are known. Of the last three: whatever is certain with an earlier one is certain with a
-/// later one.
+/// How the bytes of an access are known. Whatever is certain with one of the last three is certain with those after it.
 enum class Evidence : std::uint8_t { Inferred, Widened, Learned, Sure };
 
-/// Of the bytes alone: if it touches any.
+/// The evidence for the bytes alone, if the access touches any.
 constexpr Evidence evidence_of_bytes(const Access& access) {
   if (!access.exact) return Evidence::Inferred;
   if (access.widened) return Evidence::Widened;
@@ -210,7 +209,7 @@ class HazardSink {
 ///                       more threads than bytes copied works on more than the range, as the interior kernel beside a
 ///                       halo-row copy. Else possible.
 ///                       If the inferred one is bounded: certain if the exact one is all of its range, else possible.
-///                       Where a texture is read says no argument, so that nothing tells one tile from another.
+///                       No argument says where a texture is read, so that nothing distinguishes two tiles.
 ///   inferred, inferred  Certain if both got the very same p, the kernels are different functions, and their thread
 ///                       counts differ by at most a factor 32 (a pack or boundary kernel has far fewer threads than the
 ///                       interior kernel beside it). One function launched twice with the same p may slice by another

@@ -68,7 +68,7 @@
 
 namespace streamsan::ordering {
 
-/// Who is calling. The site is what a report will print for the operation.
+/// The thread that calls, and where. The site is what a report will print for the operation.
 struct Call {
   ThreadId thread{};
   SiteId site{};

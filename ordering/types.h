@@ -14,8 +14,8 @@ namespace streamsan::ordering {
 using Address = std::uint64_t;  ///< A virtual address. Under UVA host and device addresses share one space.
 using Bytes = std::uint64_t;    ///< A size in bytes.
 
-/// Where CUDA arrays are, which have no address of their own (interposer/arrays.h): beyond the addresses of all 64-bit
-/// platforms, and below kMostAddress of rows.h.
+/// The addresses of CUDA arrays, which have none of their own (interposer/arrays.h), begin here: beyond the addresses
+/// of all 64-bit platforms, and below kMostAddress of rows.h.
 inline constexpr Address kFirstArrayAddress = Address{1} << 61;
 constexpr bool is_array_address(Address address) {
   return address >= kFirstArrayAddress && address < kFirstArrayAddress * 2;

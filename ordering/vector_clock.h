@@ -52,9 +52,9 @@ struct Deviation {
 
 class VectorClock {
  public:
-  /// Of the base.
+  /// The epoch in the base.
   [[nodiscard]] Epoch operator[](LaneSlot lane) const { return lane < epochs_.size() ? epochs_[lane] : 0; }
-  /// Of a variant.
+  /// The epoch in a variant.
   [[nodiscard]] Epoch in(VariantId variant, LaneSlot lane) const;
   /// In every program.
   [[nodiscard]] bool covers(LaneSlot lane, Epoch epoch) const {
@@ -64,7 +64,7 @@ class VectorClock {
     return deviations_cover(lane, epoch);
   }
   [[nodiscard]] std::size_t size() const { return epochs_.size(); }
-  /// Those of the lane, by variant.
+  /// The deviations of the lane, by variant.
   [[nodiscard]] std::span<const Deviation> deviations(LaneSlot lane) const;
 
   /// In every program.

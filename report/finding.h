@@ -81,7 +81,7 @@ struct OverlapReport {
 };
 
 /// An operation referred to by the explanation: the record or the wait of the event that comes nearest, where memory
-/// was freed, a call that failed. Of a misuse of an event, which has no accesses, the operations themselves.
+/// was freed, a call that failed. For a misuse of an event, which has no accesses: the operations themselves.
 struct RelatedOp {
   std::string what;  ///< "cudaEventRecord", "freed by cudaFreeAsync"
   std::string api;   ///< the function called, as AccessReport::api

@@ -270,7 +270,7 @@ enum class NodeKind : std::uint32_t {
   Conditional,  ///< a conditional node, whose bodies follow (format 12; before it was Opaque)
   Body,         ///< a graph that it may run, whose nodes follow. Its handle is that of the graph plus one: no node's
 };
-/// Of GraphEdges, in the first word of an edge.
+/// Bits of the first word of an edge, in GraphEdges.
 inline constexpr std::uint64_t kEdgeProgrammatic = std::uint64_t{1} << 63;
 inline constexpr unsigned kEdgePortShift = 56;
 inline constexpr std::uint64_t kEdgeNode = (std::uint64_t{1} << kEdgePortShift) - 1;
@@ -381,7 +381,7 @@ struct Record {
     static_assert(sizeof(Words<kKind>) <= sizeof w);
     return *reinterpret_cast<const Words<kKind>*>(w);
   }
-  /// Of the kinds that begin with stream and context.
+  /// The words of the kinds that begin with stream and context.
   InStream& in_stream() { return *reinterpret_cast<InStream*>(w); }
   const InStream& in_stream() const { return *reinterpret_cast<const InStream*>(w); }
 };

@@ -78,7 +78,7 @@ class Look {
   std::uint32_t position = 0;
 };
 
-/// What a class of questions asks of. The look turns from op to op; the rest stays.
+/// The look that a class of questions asks. It turns from op to op; the rest stays.
 class Questions {
  public:
   explicit Questions(Look& look) : look_(look), values_(look.values), sets_(look.sets), witness_(look.witness) {}

@@ -103,7 +103,7 @@ class OrderStep {
   void escape();
   /// Does this op record an event that was made without timing?
   [[nodiscard]] bool records_without_timing();
-  /// What a programmatic launch stands behind; Record: of an event without timing.
+  /// The op behind which a programmatic launch stands. Record: one of an event without timing.
   enum class Behind : std::uint8_t { Work, Record };
   /// Programmatic launches behind this op come after all that comes before it in the stream.
   void full_edge(ValueId stream, Behind behind = Behind::Work);

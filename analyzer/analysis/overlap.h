@@ -7,9 +7,9 @@
 // the first is certainly longer than the distance, they do. Anything else is Maybe: nothing is known of the sign of a
 // variable, nor of what it is in another round of a loop, so slices at `i * n` and `k * n` are never taken to meet.
 //
-// What a call does not say the length of, a kernel above all, is taken to be long: it certainly meets what begins where
-// it begins itself, and perhaps what comes after, but nothing that ends before it. Errs to miss kernels that reach back
-// from the pointer they are given.
+// An access whose length the call does not say, a kernel's above all, is taken to be long: it certainly meets what
+// begins at the same place, and perhaps what comes after, but nothing that ends before it. Errs to miss kernels that
+// reach back from the pointer they are given.
 // A kernel that leaves a part out (ir::Part) is asked about it where the two begin at one place: its inside meets what
 // begins there and is more than a few elements long, another inside, but no margin; what begins where an integer of the
 // launch says meets what begins at the same. All the rest is Maybe.

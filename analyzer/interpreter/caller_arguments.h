@@ -39,7 +39,7 @@ class CallerArguments {
 
   void line(const std::string& text, Caller::Line what = Caller::Line::Other);
 
-  /// What is longer takes more time to parse than it is worth.
+  /// A longer text takes more time to parse than it is worth.
   [[nodiscard]] bool is_long() const { return caller_.lines.size() > 2000; }
 
   /// The list of arguments for a call, after the lines that make them. nullopt: they cannot be made.

@@ -78,7 +78,7 @@ class Cuda {
 
   [[nodiscard]] const Place& place(ordering::SiteId site) const { return places_[static_cast<std::size_t>(site)]; }
   [[nodiscard]] std::size_t sites() const { return places_.size(); }
-  /// What a thread does without taking a lock again is one piece of work.
+  /// A piece of a thread's work, up to where it takes a lock again.
   struct Turn {
     std::size_t thread = 0, turns = 0;
     bool locked = false;  ///< it holds a lock
@@ -131,7 +131,7 @@ class Cuda {
     Word graph = 0;
   };
   [[nodiscard]] const std::vector<GraphChange>& graph_changes() const { return graph_changes_; }
-  /// The executable graph by which a captured operation is launched, at the site.
+  /// The graph (GraphChange::graph) by which a captured operation is launched, at the site.
   [[nodiscard]] Word graph_of(ordering::SiteId launched) const {
     const auto found = launched_by_.find(launched);
     return found == launched_by_.end() ? 0 : found->second;

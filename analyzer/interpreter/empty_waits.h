@@ -10,7 +10,7 @@
 //   * no other event created at the same place was recorded either: lanes that were not used are made as those that
 //     were;
 //   * no event was handed to another process.
-// What code was made of does not show is for record_calls.h. Errs to say nothing.
+// A record that compiled code does not show is a matter of record_calls.h. Errs to say nothing.
 #pragma once
 
 #include <functional>

@@ -104,11 +104,11 @@ class Judgement {
       return !cuda_.given_as(hazard.allocation.range.begin) &&
              (!by_mutex_ || (locked(hazard.earlier) && locked(hazard.later)));
     if (several) return false;
-    // What others do next, they do when it is time: that it comes now is the caller's own doing.
+    // Others act when it is time. That their next action comes now is the made-up caller's choice.
     if (serves_ && caller_.lines[*later] == Caller::Line::Serve) return false;
-    // Whoever's stream comes later: nobody has anything to let it wait for. What two objects share only because they
-    // were given it may be used by the one after the other; what one of them has made, and the other one gets, is
-    // handed over.
+    // Whoever's stream comes later: nobody has anything to let it wait for. Memory that two objects share only because
+    // both were given it may be used by one after the other. Memory that one of them has made, and the other one gets,
+    // is handed over.
     const bool delivered = serves_ && caller_.lines[*earlier] == Caller::Line::Serve;
     if (delivered && !caller_.beside.empty()) {
       const auto made = line(hazard.allocation.site);

@@ -14,9 +14,9 @@
 // none. The functions for this are in device_first_thread.cpp, those for what functions return in device_results.cpp.
 //
 // A pointer that is moved, or an index that begins at a number in memory that all threads share, need not begin where
-// the pointer does that the kernel was given: such a bound is `elsewhere`. What all threads decide alike, by what the
-// launch gives (`if (mode == 3)`), says whether there is work. It counts as done, unless the kernel otherwise works in
-// another place: then nobody knows which.
+// the pointer does that the kernel was given: such a bound is `elsewhere`. A condition that is the same for all
+// threads, by what the launch gives (`if (mode == 3)`), says whether there is work. The work counts as done, unless the
+// kernel otherwise works in another place: then nobody knows which.
 //
 // Which way it errs. What is not understood (a difference of two variables, an index that each thread takes out of
 // memory) has no bound: where the work begins is not known, and the analysis decides what that is worth (overlap.h). A

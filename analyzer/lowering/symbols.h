@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What Clang's declarations are called in the models' language, and what the models know of them. See symbols.cpp.
+// The names of Clang's declarations in the models' language, and what the models know of them. See symbols.cpp.
 #pragma once
 
 #include <optional>

@@ -191,8 +191,9 @@ static inline void streamsan_name_stream(void* stream, const char* name) {
 //
 // Both are claims, and StreamSan believes them: one that is not true hides races.
 
-/// What was submitted to `stream` up to now, and all before it, is complete before anything starts that follows a later
-/// streamsan_happens_after() of the same object. With STREAMSAN_HOST: what the calling thread knows to be complete.
+/// All work that was submitted to `stream` up to now is complete before anything starts that follows a later
+/// streamsan_happens_after() of the same object. With STREAMSAN_HOST: the work that the calling thread knows to be
+/// complete.
 /// Call it before the signal is given (the flag is set, the lock is released). Several calls for one object add up.
 STREAMSAN_NOT_READ_ static inline void streamsan_happens_before(const void* object, void* stream) {
   (void)object, (void)stream;

@@ -11,19 +11,19 @@
 //
 // ON THE PATH of a lock: calls that the driver makes inside of a call of CUDA's pass at the entry (host/libc_call.h).
 // Of others, a look-up in a table of fixed size, and one comparison: clocks of equal content have equal names (stamps),
-// and a lock that goes round among threads without news carries one stamp. What a thread has learned once it knows by
-// name: objects that are only ever acquired (pthread_once) keep the name of their last release, and a mutex that nobody
-// has had for long that of an older clock. release_matters() and acquire_matters() are that part, inlined in the
+// and a lock that goes round among threads without news carries one stamp. A thread knows by name what it has learned
+// once: objects that are only ever acquired (pthread_once) keep the name of their last release, and a mutex that nobody
+// has had for long keeps that of an older clock. release_matters() and acquire_matters() are that part, inlined in the
 // wrappers; what they read of all objects together is a few pages, of one object a cache line. Otherwise a pass over
 // the lanes in use. No lock, no allocation, no system call: clocks only grow, entry by entry, so signal handlers and
 // threads that are stopped in the middle do no harm.
 //
 // LANES. A thread that has made a record that counts (note_record()) takes a lane of the clocks when it hands that on,
 // or before it writes news. The entry of a lane is a position in the trace and the thread that made the record, so it
-// says by itself what it means. Who is after an entry is after all earlier ones of the lane. So a lane may be taken
-// over by a thread that was after all that its former owner did, by what the trace says, when it made its own first
-// record. If there is none left, threads share the last one, whose entries mean "after everybody". Their order says
-// nothing, so a thread that has put in one is itself after everybody.
+// says by itself what it means. Code that is after an entry is after all earlier ones of the lane. So a lane may be
+// taken over by a thread that was after all that its former owner did, by what the trace says, when it made its own
+// first record. If there is none left, threads share the last one, whose entries mean "after everybody". Their order
+// says nothing, so a thread that has put in one is itself after everybody.
 //
 // WHAT IS LOST, towards silence: an object that ends without a function of libc (std::mutex) hands its clock to the
 // next one at its address, and keeps its place in the table. PyTorch has a mutex in each tensor and in each node of its
@@ -60,7 +60,7 @@ struct alignas(kCacheLine) ThreadClock {
 };
 struct ThreadOrigin;
 
-/// Of the calling thread. In the initial-exec TLS block.
+/// The order of the calling thread. In the initial-exec TLS block.
 struct ThreadOrder {
   std::uint64_t position;      ///< of its last record that counts, plus 1; 0: it has made none
   ThreadClock* clock;          ///< null: it knows of nobody

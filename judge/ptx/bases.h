@@ -27,7 +27,8 @@ struct Bases {
   std::vector<int> registers;  ///< the base that the register's value is counted from, or kNoBase
 };
 
-/// Of parameters of so many words. The kernel is a slice (slice.h): what is not in it is not asked for.
+/// The bases of a kernel with parameters of `words` words. The kernel is a slice (slice.h): what is not in it is not
+/// asked for.
 Bases bases_of(const Kernel& slice, std::size_t words);
 
 }  // namespace streamsan::ptx

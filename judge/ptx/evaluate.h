@@ -90,7 +90,7 @@ struct Result {
 
 struct Slice;
 Result evaluate(const Slice& slice, const Launch& launch, const Limits& limits = {});
-/// Of a kernel that is evaluated once: makes its slice first.
+/// For a kernel that is evaluated once: makes its slice first.
 Result evaluate(const Kernel& kernel, const Facts& facts, const Launch& launch, const Limits& limits = {});
 
 }  // namespace streamsan::ptx

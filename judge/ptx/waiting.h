@@ -2,7 +2,7 @@
 //
 // Can a kernel wait for what somebody else writes? One that takes long and cannot is merely slow.
 //
-// Who waits goes round in a LOOP THAT MEMORY DECIDES, and looks again in each round:
+// A kernel that waits goes round in a LOOP THAT MEMORY DECIDES, and looks again in each round:
 //   * on a cycle of the control flow, a branch depends on a value that was loaded, and
 //   * on the same cycle there is an access that sees what others have written by now: atomic, volatile, relaxed or
 //     acquire, or past the nearest cache; or an ordinary load beside something that makes the thread look again: a
