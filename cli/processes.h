@@ -5,8 +5,8 @@
 //
 // A recorder that was not loaded cannot say so. So the launcher looks, now and then, at all processes that come from
 // the program; it is the reaper of those whose parents have gone, so that daemons stay among them. One that maps the
-// CUDA driver and not the recorder is not observed, and its environment or its file says why. What lives too short to
-// be looked at is missed: a process on a real GPU needs longer to start than two looks are apart.
+// CUDA driver and not the recorder is not observed, and its environment or its file says why. A process that lives too
+// short to be looked at is missed: on a real GPU it needs longer to start than two looks are apart.
 //
 // A look reads a few files of /proc for each process on the machine. Looks are frequent in the first second, and then
 // take at most a fiftieth of the time.

@@ -28,7 +28,7 @@ namespace streamsan::recorder {
 /// Maps the file of the option earlier_footprints. If it cannot be read there are no answers.
 void open_earlier();
 
-/// What a later run is to know the launch by; 0: it could not, or nobody keeps what was measured.
+/// The key by which a later run knows the launch. 0: there is none, or nobody keeps what was measured.
 std::uint64_t earlier_key(const StreamSanAgent& agent, const LaunchSubject& subject);
 
 struct EarlierAnswer {

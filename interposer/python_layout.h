@@ -16,8 +16,9 @@
 // 16 bytes longer: it has two counts of references, the number of the thread that has one of them, and a lock. And in
 // 3.14t the instruction may lie in one of several copies of the code (python_frames.h).
 //
-// What was read is checked against the interpreter: its type of code objects has a size, which must be the one that
-// the offsets say. A patched or foreign interpreter (PyPy, GraalPy, a build with --with-trace-refs) fails that.
+// The offsets that were read are checked against the interpreter: its type of code objects has a size, which must be
+// the one that the offsets say. A patched or foreign interpreter (PyPy, GraalPy, a build with --with-trace-refs) fails
+// that.
 #pragma once
 
 #include <cstdint>

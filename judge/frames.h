@@ -72,7 +72,7 @@ std::string calling_library(const std::vector<report::Frame>& stack);
 /// run-time reads a clock where it waits with a limit, for example.
 bool is_made_by_cuda(const std::vector<report::Frame>& stack);
 
-/// What the program calls what created a host thread, by `function` of libc: "std::thread", "std::async",
+/// The program's name for what created a host thread, by `function` of libc: "std::thread", "std::async",
 /// "Thread.start()" (Python's), "pthread_create".
 std::string thread_maker(const std::vector<report::Frame>& stack, const std::string& function);
 

@@ -15,7 +15,7 @@
 // which a caller must ask is: is the process gone?, then finish(), then read on until End; the other way round loses
 // records that were published in between.
 //
-// FUNCTIONS. The recorder may have another table of driver functions than the reader has. What is yielded names
+// FUNCTIONS. The recorder may have another table of driver functions than the reader has. Yielded records name
 // functions by the reader's own rows; functions.h says what stands for those that have none.
 //
 // CONSUMED CHUNKS. With Options::consume, a chunk that has been read is given back: unmapped, and punched out of the

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What functions do, without following their control flow: what the lives of an object (class_protocols.h) ask before
-// they join calls to one function.
+// The actions of functions, without regard to their control flow. The lives of an object (class_protocols.h) ask for
+// them before they join calls to one function.
 #pragma once
 
 #include <cstdint>

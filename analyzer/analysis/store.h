@@ -45,7 +45,7 @@ class Store {
   /// One name for all scalars that a kernel is given.
   KeyId key(Values& values, const std::vector<ir::Operand>& scalars) const;
 
-  /// What code that is given the operand can get hold of: the value, and all values in the object it leads to.
+  /// All values that code with this operand can reach: the value, and all in the object it leads to.
   struct Reached {
     ValueId value;
     ir::TypeKind type;

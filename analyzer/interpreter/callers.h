@@ -55,7 +55,7 @@ struct LeftOut {
 /// The made-up callers of functions and classes in the main file.
 std::vector<Caller> callers(Symbols& symbols, LeftOut& left_out);
 
-// What callers call to get their arguments: functions that the interpreter has, and their declarations in C++.
+// Functions of the interpreter by which callers get their arguments, and their declarations in C++.
 extern const char* const kGivenFunctions;
 /// void*(unsigned long bytes, size of a counted integer or 0, number of the parameter or field)
 inline constexpr const char* kGivenMemory = "streamsan_given_memory";

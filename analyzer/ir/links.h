@@ -4,11 +4,11 @@
 //
 // A translation unit learns something from another one that defines a function which it only calls, or that has a
 // function of its own which does something to the same global variable or the same field of a class: it may wait, store
-// another stream, or free. Work that is enqueued there tells nothing, unless both are methods of one class. Functions
-// that both have (of a common header) tell nothing new, but what these call in turn may. What counts is what the
-// functions of the source itself use and call, directly and in calls. A function of a header that they do not call is
-// the matter of one unit, the first by its name that has it: one that calls it looks at it again, with what it calls it
-// with. Two translation units that define main() are not of one program: they tell each other nothing.
+// another stream, or free. Work that is enqueued there says nothing, unless both are methods of one class. Functions
+// that both have (of a common header) tell nothing new, but what these call in turn may. Only what the functions of the
+// source itself use and call counts, directly and in calls. A function of a header that they do not call is the matter
+// of one unit, the first by its name that has it: one that calls it looks at it again, with what it calls it with. Two
+// translation units that define main() are not of one program: they tell each other nothing.
 //
 // The text form is one word and one name in a line, so that a program's links are read in little time:
 //

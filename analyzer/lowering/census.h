@@ -42,7 +42,7 @@ class Census {
   [[nodiscard]] bool asks_kind(const clang::FunctionDecl& function) const;
   [[nodiscard]] const Callables& callables() const { return callables_; }
   void bind(const Callables::Bindings& bindings) { callables_.bind(bindings); }
-  /// What the end of a shared pointer calls that nobody shares; nullptr: not known, or another variable.
+  /// The function that the end of an unshared shared pointer calls. nullptr: not known, or the variable is another one.
   [[nodiscard]] const clang::FunctionDecl* deleter(const clang::ValueDecl& owner) const {
     return shared_owners_.lookup(&owner);
   }

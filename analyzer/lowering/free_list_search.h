@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the functions of a file do with containers of blocks, gathered for free_lists.cpp, which tells from it which
-// containers are free lists.
+// Gathers what the functions of a file do with containers of blocks. free_lists.cpp decides by it which containers are
+// free lists.
 #pragma once
 
 #include <algorithm>

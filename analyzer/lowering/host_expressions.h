@@ -18,7 +18,7 @@ class QualType;
 
 namespace streamsan::analyzer::host {
 
-/// What an expression is when everything is taken off that does not change which object or value it means.
+/// The expression without the parts that do not change which object or value it means.
 const clang::Expr* strip(const clang::Expr* expression);
 /// What is taken off includes a cast to an integer that is smaller than an int: the value may be another.
 bool narrows(const clang::Expr* expression, const clang::ASTContext& context);

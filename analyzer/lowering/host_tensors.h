@@ -77,7 +77,7 @@ class Tensors {
   ir::PlaceId lender(const clang::Expr* of_or_null, ir::PlaceId tensor) const;
   /// `view` has the block of `lender`, if there is one.
   void lend(const Call& call, ir::PlaceId view, ir::PlaceId lender, bool surely);
-  /// What the call makes is a variable that ends before `lender`, and neither is kept by anybody else.
+  /// The call makes a variable that ends before `lender`, and nobody else keeps either of the two.
   [[nodiscard]] bool ends_first(const Call& call, ir::PlaceId lender) const;
   /// The result may be a view of the call's tensor.
   void may_lend(const Call& call, ir::PlaceId result);

@@ -4,9 +4,9 @@
 //
 // The words are those of the one table of driver functions (ordering/api/row.h): an Effect with argument positions.
 // Driver functions are read from that table itself; runtime functions have rows of the same shape in runtime.def, and a
-// test compares each with the driver function it is made of, so that static analysis and run time cannot disagree. What
-// has no driver counterpart (library handles, wrapper classes, PyTorch, the C library's touches of host memory) has a
-// Action.
+// test compares each with the driver function it is made of, so that static analysis and run time cannot disagree. A
+// function without a driver counterpart (library handles, wrapper classes, PyTorch, the C library's touches of host
+// memory) has an Action.
 //
 // HOW TO ADD A FUNCTION: one row in the .def file of its library; a new Action only if its meaning is new, together
 // with its lowering in lowering/host_models.cpp.

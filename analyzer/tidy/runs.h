@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What runs (interpreter/follow.h) say of what was found without them: which findings they refute, which conflicts they
-// add.
+// Compares runs (interpreter/follow.h) with the findings of the analysis: which of these they refute, which conflicts
+// they add.
 #pragma once
 
 #include <cstddef>

@@ -200,9 +200,9 @@ STREAMSAN_NOT_READ_ static inline void streamsan_happens_before(const void* obje
   STREAMSAN_TELL_(happens_before, (object, streamsan_stream_(stream)));
 }
 
-/// What is submitted to `stream` from now on starts after everything that streamsan_happens_before() announced for the
-/// same object up to now. With STREAMSAN_HOST: the calling thread now knows it to be complete. Call it after the signal
-/// was seen, or for a stream that waits for it on the GPU: after the wait is submitted.
+/// Work that is submitted to `stream` from now on starts after everything that streamsan_happens_before() announced for
+/// the same object up to now. With STREAMSAN_HOST: the calling thread now knows it to be complete. Call it after the
+/// signal was seen, or for a stream that waits for it on the GPU: after the wait is submitted.
 STREAMSAN_NOT_READ_ static inline void streamsan_happens_after(const void* object, void* stream) {
   (void)object, (void)stream;
   STREAMSAN_TELL_(happens_after, (object, streamsan_stream_(stream)));

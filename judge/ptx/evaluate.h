@@ -16,9 +16,9 @@
 //
 // A LOOP OF WHICH ONLY REGISTERS ARE SEEN need not run turn by turn (turns.h). It is one range of instructions with one
 // jump back, at its end, and one way out, which each turn comes to. In it are arithmetic, branches forward, memory that
-// is not global, and loops of the same kind that surely end, by numbers that the outer loop does not change. What
-// decides is a comparison of a bound that stays what it is with a register to which each turn adds the same. The
-// distance of the two says how many turns all threads of the box still make. These are left out, all but one:
+// is not global, and loops of the same kind that surely end, by numbers that the outer loop does not change. It must be
+// decided by a comparison of a constant bound with a register to which each turn adds the same. The distance of the two
+// says how many turns all threads of the box still make. These are left out, all but one:
 //   * A register to which each turn adds the same becomes what it is after so many turns.
 //   * Any other register that the loop may write becomes unknown. The turns that still run make known again what does
 //     not depend on turns before them. Where something would stay lost, only a long loop is cut short.

@@ -84,8 +84,7 @@ class ReferenceModel {
   OpId stream_joins_all(Call call, StreamId stream);
   OpId graph_launch(Call call, StreamId stream, std::uint64_t exec);
   OpId graph_launch(Call call, StreamId stream, std::uint64_t exec, const Graph& graph);
-  /// What is unordered inside of the graph: as operations the pairs have the numbers of the nodes, from 1 in their
-  /// order.
+  /// The unordered pairs inside of the graph. Their operations have the numbers of the nodes, from 1 in their order.
   [[nodiscard]] std::vector<Pair> check_graph(const Graph& graph) const;
 
   OpId record_event(Call call, StreamId stream, EventId event);
