@@ -18,7 +18,7 @@ namespace streamsan::cli {
 /// Gives a command its flags. Faults in values are thrown as CLI11's own errors.
 void add_options(CLI::App& command, Options& options, unsigned where);
 
-/// Of its options, the command's help shows these only; the others are accepted.
+/// The command's help shows only these of its options; the others are accepted.
 void show_only(CLI::App& command, std::span<const std::string_view> names);
 
 /// What is wrong with the value of a flag; empty: nothing, or it is none. CLI11 reads such a value as a number and lets

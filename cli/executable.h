@@ -11,7 +11,7 @@
 namespace streamsan::cli {
 
 /// A clause about the program: why a library cannot be preloaded into it. Empty: nothing is in the way, or the file
-/// cannot be read. Of a script, what its interpreter says.
+/// cannot be read. For a script: the obstacle of its interpreter.
 std::string preload_obstacle(const std::filesystem::path& program);
 
 /// The file of a command, found through PATH as execvp() does; empty: there is none.

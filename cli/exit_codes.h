@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The exit codes of all commands that do not come from the user's program or from the option `exitcode`. The whole table
-// is docs/exit-codes.md.
+// The exit codes of all commands that do not come from the user's program or from the option `exitcode`. The whole
+// table is docs/exit-codes.md.
 #pragma once
 
 namespace streamsan::cli {

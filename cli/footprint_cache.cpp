@@ -241,8 +241,8 @@ std::string FootprintCache::save() {
   return report::write_output(path(), bytes_of(launches, tool_));
 }
 
-/// Of launchers that were killed while they wrote. The folder may be the user's, so only what surely is such a file goes:
-/// by its name, its owner, its age, and the number that a file of ours begins with.
+/// Of launchers that were killed while they wrote. The folder may be the user's, so only what surely is such a file
+/// goes: by its name, its owner, its age, and the number that a file of ours begins with.
 void FootprintCache::remove_left_behind() const {
   using namespace std::chrono_literals;
   std::error_code error;

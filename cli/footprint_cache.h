@@ -7,10 +7,10 @@
 //   after it         reads the file again, adds what the judges have collected, and puts the new file in its place
 //
 // WHO NEED NOT BE MEASURED. A launch whose bytes come from an earlier run has learned bytes (judge/footprints.h), and
-// those alone make no error: the judge has to ask. An error that a run without the cache finds must be found with it. So
-// the extract has only launches of kernels that were in no conflict in the last run, and that were launched kOften times
-// in it: if a conflict comes up that is new, the judge asks, and a later launch of the kernel answers. And the recorder
-// does not ask it about launches that may meet unordered work (interposer/learning.cpp).
+// those alone make no error: the judge has to ask. An error that a run without the cache finds must be found with it.
+// So the extract has only launches of kernels that were in no conflict in the last run, and that were launched kOften
+// times in it: if a conflict comes up that is new, the judge asks, and a later launch of the kernel answers. And the
+// recorder does not ask it about launches that may meet unordered work (interposer/learning.cpp).
 //
 // PARALLEL RUNS. There are no locks. A file is made beside the old one and renamed, so a reader finds an old file or a
 // new one and never half of one (but for a folder that cannot be written where the file can: the checksum finds that).
@@ -49,8 +49,8 @@ class FootprintCache {
       : folder_(std::move(folder)), tool_(std::move(tool)), today_(today) {}
 
   [[nodiscard]] bool on() const { return !folder_.empty(); }
-  /// Writes what the recorders need not measure. Returns what was wrong with the kept file, as a clause; empty: nothing.
-  /// `written`: the extract is there, though perhaps empty.
+  /// Writes what the recorders need not measure. Returns what was wrong with the kept file, as a clause; empty:
+  /// nothing. `written`: the extract is there, though perhaps empty.
   std::string write_extract(const std::string& path, bool& written) const;
   /// What one process of the run has shown. From any thread.
   void add(const std::vector<judge::MeasuredLaunch>& launches);

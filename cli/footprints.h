@@ -18,7 +18,7 @@
 
 namespace streamsan::cli {
 
-/// Of the options kernel_code counts. `json_path`: empty for no JSON.
+/// Only the option kernel_code counts. `json_path`: empty for no JSON.
 int footprints(const Options& options, const std::vector<std::string>& traces, const std::string& json_path);
 
 }  // namespace streamsan::cli

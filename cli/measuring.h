@@ -15,7 +15,7 @@
 
 namespace streamsan::cli {
 
-/// Of one process, or the sum of several.
+/// How the kernels of one process were measured, or the sum of several.
 struct Measuring {
   std::uint32_t measuring = 0;       ///< processes whose first launches were measured
   std::uint32_t gave_up = 0;         ///< of them, those that could not measure any more at their end

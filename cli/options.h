@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The options of the launcher and of `check`: from STREAMSAN_OPTIONS ("key=value" separated by space, comma, colon or
-// line end; a value may be quoted, see interposer/option_entries.h) and from flags (--key=value), which win. The rows are in options.def.
+// line end; a value may be quoted, see interposer/option_entries.h) and from flags (--key=value), which win. The rows
+// are in options.def.
 //
 // An unknown key in the environment is a warning, because the environment may be meant for another version; an unknown
 // flag, or a value that makes no sense, is an error.

@@ -5,7 +5,8 @@
 // A format is a row of options.def, of type Output, and a function of the same name in report/ (formats.h). A file that
 // cannot be written does not keep the others from being written.
 //
-// A path may have the placeholders of log_path. With %p or %b in it each process, or each program, has a file of its own.
+// A path may have the placeholders of log_path. With %p or %b in it each process, or each program, has a file of its
+// own.
 #pragma once
 
 #include <span>

@@ -5,8 +5,8 @@
 //
 // A recorder that was not loaded cannot say so. So the launcher looks, now and then, at all processes that come from
 // the program; it is the reaper of those whose parents have gone, so that daemons stay among them. One that maps the
-// CUDA driver and not the recorder is not observed, and its environment or its file says why. What lives too short to
-// be looked at is missed: a process on a real GPU needs longer to start than two looks are apart.
+// CUDA driver and not the recorder is not observed, and its environment or its file says why. A process that lives too
+// short to be looked at is missed: on a real GPU it needs longer to start than two looks are apart.
 //
 // A look reads a few files of /proc for each process on the machine. Looks are frequent in the first second, and then
 // take at most a fiftieth of the time.
@@ -43,7 +43,7 @@ class Processes {
 
   /// Those found to have loaded the CUDA driver without the recorder, since this was called last.
   std::vector<SeenProcess> take_unrecorded();
-  /// Those that run, as of the last look, and have the recorder or were told to load it; not the program itself.
+  /// Those that run, as of the last look, and have the recorder or were made to load it; not the program itself.
   [[nodiscard]] std::vector<SeenProcess> left_behind() const;
 
  private:
@@ -61,7 +61,7 @@ class Processes {
   };
   enum class State : std::uint8_t {
     Unknown,
-    Loading,  ///< told to load the recorder, and has not, so far
+    Loading,  ///< made to load the recorder, and has not, so far
     Recorded,
     Reported
   };

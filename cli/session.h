@@ -55,8 +55,8 @@ class Session {
   /// A program has run before; it had our stdout.
   void after_program() { after_program_ = true; }
 
-  /// Writes summaries, the list of suppressions and the outputs for programs. `exit_code`: with which the command ends
-  /// when all can be written. Returns what could not be written; empty: nothing.
+  /// Writes summaries, the list of suppressions and the outputs for programs. `exit_code`: the exit code of the command
+  /// if every file can be written. Returns what could not be written; empty: all was.
   std::string finish(int exit_code);
 
   [[nodiscard]] bool has_errors() const { return total_.errors > 0; }

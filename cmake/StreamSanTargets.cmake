@@ -32,8 +32,8 @@ target_compile_options(streamsan_warnings INTERFACE -Wall -Wextra -Wpedantic -Ws
                        -Wno-missing-field-initializers $<$<BOOL:${STREAMSAN_WARNINGS_AS_ERRORS}>:-Werror>)
 
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  # In the C++ library of g++ 12: std::stable_sort() uses a function that the standard has deprecated since. And the HTML
-  # page is one literal, longer than the shortest limit that the standard allows a compiler.
+  # In the C++ library of g++ 12: std::stable_sort() uses a function that the standard has deprecated since. And the
+  # HTML page is one literal, longer than the shortest limit that the standard allows a compiler.
   target_compile_options(streamsan_warnings INTERFACE -Wno-deprecated-declarations -Wno-overlength-strings)
 endif()
 
@@ -51,8 +51,9 @@ if(STREAMSAN_PRECOMPILED_HEADERS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(streamsan_warnings INTERFACE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
 
-# Several sources to a compilation: half the time, as most of it goes into headers. Whoever edits a source leaves it off,
-# because its neighbours are compiled with it. Only targets that name each thing of their unnamed namespaces once take part.
+# Several sources to a compilation: half the time, as most of it goes into headers. Whoever edits a source leaves it
+# off, because its neighbours are compiled with it. Only targets that name each thing of their unnamed namespaces once
+# take part.
 option(STREAMSAN_UNITED_SOURCES "Compile several sources of a library at a time" OFF)
 function(streamsan_unite target)
   if(STREAMSAN_UNITED_SOURCES)
@@ -60,8 +61,8 @@ function(streamsan_unite target)
   endif()
 endfunction()
 
-# streamsan_add_headers(NAME LINK target... HEADERS header... [OPTIONS option...]): for streamsan_use_headers(target NAME). Precompiled twice,
-# as position-independent code of libraries and of executables differ.
+# streamsan_add_headers(NAME LINK target... HEADERS header... [OPTIONS option...]): for streamsan_use_headers(target
+# NAME). Precompiled twice, as position-independent code of libraries and of executables differ.
 function(streamsan_add_headers name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK;HEADERS;OPTIONS")
   if(NOT STREAMSAN_PRECOMPILED_HEADERS OR TARGET ${name}_library)
@@ -108,7 +109,8 @@ function(streamsan_use_json_headers target)
   streamsan_use_headers(${target} streamsan_json_headers)
 endfunction()
 
-# A test that compiles what it tests for AddressSanitizer and UBSan. -Og takes the compiler two thirds of the time of -O1.
+# A test that compiles what it tests for AddressSanitizer and UBSan. -Og takes the compiler two thirds of the time of
+# -O1.
 function(streamsan_sanitize target)
   target_compile_options(${target} PRIVATE -fsanitize=address,undefined -fno-sanitize-recover=all -g1 -Og)
   target_link_options(${target} PRIVATE -fsanitize=address,undefined)
@@ -118,8 +120,8 @@ endfunction()
 set(streamsan_test_headers
   <gtest/gtest.h> ${streamsan_standard_headers} <filesystem> <fstream> <random> <sstream>)
 
-# Tests are most of what a build compiles, and run for milliseconds: the compiler does not optimise their own code, which
-# saves more than half of their time. What they test is optimised as everywhere.
+# Tests are most of what a build compiles, and run for milliseconds: the compiler does not optimise their own code,
+# which saves more than half of their time. What they test is optimised as everywhere.
 set(streamsan_test_options $<$<CONFIG:RelWithDebInfo,Release>:-O0>)
 
 function(streamsan_use_test_headers target)

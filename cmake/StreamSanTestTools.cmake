@@ -7,9 +7,9 @@
 #   STREAMSAN_FILECHECK   compares output with the expectations in a source
 #   STREAMSAN_NVCC        compiles the tests' programs
 #
-# Each can be given with -D. Distributions keep lit and FileCheck in the folder of some LLVM version, and not each version
-# has both: FileCheck of one and lit of another go together. `scripts/test` installs lit into .cache/tools where no
-# package has it.
+# Each can be given with -D. Distributions keep lit and FileCheck in the folder of some LLVM version, and not each
+# version has both: FileCheck of one and lit of another go together. `scripts/test` installs lit into .cache/tools where
+# no package has it.
 
 # What is found first may be a script that chooses among several interpreters (pyenv's "shims"). It takes longer than
 # most of what the tests ask of Python, which they start more than a thousand times.

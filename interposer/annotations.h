@@ -29,7 +29,8 @@ void block_began(std::uint64_t address, std::uint64_t bytes, const void* frame);
 void block_ended(std::uint64_t address, const void* frame);
 
 /// As streamsan_block_allocated(). And the end of a block whose pool has just recorded the events that it waits for
-/// itself, on this thread (trace::kOwnEvents): streams that the pool waits for may still read it, so it is not poisoned.
+/// itself, on this thread (trace::kOwnEvents): streams that the pool waits for may still read it, so it is not
+/// poisoned.
 void block_handed_out(std::uint64_t address, std::uint64_t bytes, std::uint64_t stream, const void* frame);
 /// `puts_off`: or records them later (trace::kPutsOff).
 void block_given_back(std::uint64_t address, bool puts_off, const void* frame);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // CUDA arrays as memory. An array has a handle and no address, so each gets a range of addresses that nothing else can
-// have (ordering::kFirstArrayAddress), which is never used again. In it the elements lie row behind row and slice behind
-// slice, the levels of a mipmapped array and the planes of a planar one behind each other: not as the GPU lays them out,
-// but so that two copies meet there if and only if they meet in the array.
+// have (ordering::kFirstArrayAddress), which is never used again. In it the elements lie row behind row and slice
+// behind slice, the levels of a mipmapped array and the planes of a planar one behind each other: not as the GPU lays
+// them out, but so that two copies meet there if and only if they meet in the array.
 //
 // NOT KNOWN are arrays of other APIs, those made before the recorder was there, and more than kMostArrays at a time:
 // their side of a copy is left out, as if it were no memory, so that a race may be missed. So are copies of formats of
@@ -22,7 +22,7 @@ namespace streamsan::recorder {
 
 inline constexpr std::size_t kMostArrays = std::size_t{1} << 13;
 
-/// Of an array, a mipmapped array, a level or a plane. Sizes are elements, at least one.
+/// The layout of an array, a mipmapped array, a level or a plane. Sizes are elements, at least one.
 struct ArrayLayout {
   std::uint64_t base = 0;  ///< 0: not known
   std::uint64_t bytes = 0;

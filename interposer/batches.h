@@ -2,12 +2,13 @@
 //
 // The parts of a batch, from the arrays of the call to the records StreamAction that hold them.
 //
-// A record has room for kMostPartsPerRecord parts. A longer batch is several records, the last of which is the operation:
-// the judge keeps the parts of those before it. Parts past kMostParts are not recorded: a race of theirs is missed.
+// A record has room for kMostPartsPerRecord parts. A longer batch is several records, the last of which is the
+// operation: the judge keeps the parts of those before it. Parts past kMostParts are not recorded: a race of theirs is
+// missed.
 //
-// How many bytes a copy moves that has an array for an operand follows from the array's format, which the driver is asked
-// for where the array is not known (arrays.h); such an operand is recorded as 0. Of a format that is not known here the
-// copy is left out.
+// How many bytes a copy moves that has an array for an operand follows from the array's format, which the driver is
+// asked for where the array is not known (arrays.h); such an operand is recorded as 0. Of a format that is not known
+// here the copy is left out.
 #pragma once
 
 #include <algorithm>

@@ -314,7 +314,7 @@ class CallRecord {
     return slot;
   }
 
-  /// Of a call that makes an executable graph.
+  /// The flags of a call that makes an executable graph.
   std::uint64_t instantiation_flags() const {
     if constexpr (kEffect.params != api::kAbsent) return std::get<kEffect.params>(arguments_)->flags;
     return arg<kEffect.flags>();

@@ -2,8 +2,9 @@
 //
 // Contention: which memory is used by operations that nothing orders, as far as the recorder can tell while the program
 // runs. Measuring a launch costs a thousand times what the launch costs, and it only matters if the launch could meet
-// an operation that is not ordered with it. Most programs use one stream, or order what they share. So a launch is worth
-// measuring if one of its pointers leads into an allocation that is CONTENDED (learning.h has the rest of the rule).
+// an operation that is not ordered with it. Most programs use one stream, or order what they share. So a launch is
+// worth measuring if one of its pointers leads into an allocation that is CONTENDED (learning.h has the rest of the
+// rule).
 //
 // The judge knows the order exactly, but later. Here an approximation is enough, that of vector clocks with one last
 // access (Flanagan and Freund, FastTrack, PLDI 2009) for each allocation instead of each byte:

@@ -140,7 +140,7 @@ Promise promise_of(const Sizes& sizes, std::uint64_t alpha_bytes, const Side& a,
   return promise;
 }
 
-/// What cublasLtMatmul() is told of a matrix. Nothing promised: it is not plain.
+/// What a call of cublasLtMatmul() says of a matrix. Nothing promised: it is not plain.
 Matrices described(GetAttribute* get, const void* layout, const void* at) {
   // cublasLtMatrixLayoutAttribute_t. The batch mode is unknown to libraries before 12.9, which have one only.
   constexpr int kType = 0, kOrder = 1, kRows = 2, kColumns = 3, kLd = 4, kBatch = 5, kStride = 6, kPlane = 7,

@@ -33,7 +33,7 @@ std::uint64_t word(const Arguments& arguments) {
   }
 }
 
-/// What an out-parameter points to; 0 if the row has no such argument or the caller passed null.
+/// The value to which an out-parameter points. 0 if the row has no such argument or the caller passed null.
 template <api::Position kPosition, class Arguments>
 std::uint64_t result_word(const Arguments& arguments) {
   if constexpr (kPosition == api::kAbsent) {

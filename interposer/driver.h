@@ -30,8 +30,8 @@ inline void* driver_entry(std::size_t row) {
   return known ? known : find_entry(row);
 }
 
-/// The driver's function of this name, with its type from cuda.h, which the user includes before; nullptr: the driver is
-/// absent or too old. A macro, as one token names both the declaration and the row.
+/// The driver's function of this name, with its type from cuda.h, which the user includes before; nullptr: the driver
+/// is absent or too old. A macro, as one token names both the declaration and the row.
 #define SS_DRIVER(name_) \
   reinterpret_cast<decltype(&::name_)>(::streamsan::recorder::driver_entry(::streamsan::api::Index::name_))
 
@@ -47,7 +47,7 @@ bool is_in_driver(const void* address);
 /// An address in the agent that measures, and one in the library that it uses, or null.
 void note_tools(const void* agent, const void* library);
 
-/// What a guest that looked up `name` and got `address` is to be given: our wrapper if the address is the driver's
+/// The address to give to a guest that looked up `name` and got `address`: our wrapper if the address is the driver's
 /// export of a row that is wrapped, else the address itself.
 void* wrapper_for_symbol(const char* name, void* address);
 

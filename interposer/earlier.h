@@ -13,7 +13,8 @@
 // file. If `keys` of them were measured, the first `keys` of this run are taken for those; and all of them where a
 // shape would be taken for known within one run, too.
 //
-// The file is mapped for reading, and asked only where a measurement would be made otherwise: it costs launches nothing.
+// The file is mapped for reading, and asked only where a measurement would be made otherwise: it costs launches
+// nothing.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ namespace streamsan::recorder {
 /// Maps the file of the option earlier_footprints. If it cannot be read there are no answers.
 void open_earlier();
 
-/// What a later run is to know the launch by; 0: it could not, or nobody keeps what was measured.
+/// The key by which a later run knows the launch. 0: there is none, or nobody keeps what was measured.
 std::uint64_t earlier_key(const StreamSanAgent& agent, const LaunchSubject& subject);
 
 struct EarlierAnswer {

@@ -66,7 +66,7 @@ constexpr bool has_done_its_work(api::EffectKind kind, CUresult result) {
   return ends_memory(kind) && api::ends_context(static_cast<std::uint32_t>(result));
 }
 
-/// Of one row the `number`th failure, counted from 1: is it written?
+/// Is the `number`th failure of one row written, counted from 1?
 constexpr bool is_written_failure(std::uint32_t number) { return number <= 64 || (number & (number - 1)) == 0; }
 
 struct FailedCall {

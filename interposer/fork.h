@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The child of a fork: it has one thread, and everything else twice. What we keep about the parent's trace, its driver
-// and its threads is wrong here, so each module with such state has a function in_child::..., beside that state, which
+// The child of a fork: it has one thread, and everything else twice. State about the parent's trace, its driver and its
+// threads is wrong here, so each module with such state has a function in_child::..., beside that state, which
 // makes it what it was before recording began; fork.def has their order. A function that is named there and is not
 // written does not link.
 //

@@ -4,12 +4,12 @@
 //
 // No function of the driver gives them back, so they are known only from the call that adds the node. The program fills
 // them later, by any of the ways to fill a graph, so what is kept here are the handles, and the image (graph_image.h)
-// reads what is in the graphs when they are instantiated. Such a node is never copied: the driver refuses to clone a graph
-// that has one, and to add it as a child graph (measured).
+// reads what is in the graphs when they are instantiated. Such a node is never copied: the driver refuses to clone a
+// graph that has one, and to add it as a child graph (measured).
 //
-// The last kMost nodes are kept: an older one that is still instantiated has no accesses then. Nothing tells when a node
-// ends; its handle may be that of another node later. So the driver is asked first whether a node is a conditional one,
-// and one that is has come by here.
+// The last kMost nodes are kept: an older one that is still instantiated has no accesses then. Nothing tells when a
+// node ends; its handle may be that of another node later. So the driver is asked first whether a node is a conditional
+// one, and one that is has come by here.
 #pragma once
 
 #include <cstddef>

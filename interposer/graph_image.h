@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Graphs: what stands in one is read back from the driver when it is instantiated, and written to the trace as an image.
+// Graphs: what stands in one is read back from the driver when it is instantiated, and written to the trace as an
+// image.
 //
 // A graph can be made in many ways (captured, node by node, as a clone, from child graphs, by a library that this one
 // does not know), and be edited until it is instantiated. So the recorder does not follow how it is made: it asks the
@@ -9,13 +10,14 @@
 // cuGraphExec*NodeSetParams functions) cannot be asked for, and is read from the arguments of the call.
 //
 // What the driver cannot tell is where the program made a node. So each call that makes one says so (NodeMade): those
-// that add a node have its handle; after a captured call it is the only node that the stream's next one would come after.
+// that add a node have its handle; after a captured call it is the only node that the stream's next one would come
+// after.
 //
 // The bodies of a conditional node are graphs of their own, with what they are when the whole is instantiated
 // (graph_bodies.h).
 //
-// HOST MEMORY. A launch lends what its nodes use of the host's memory, as other calls do (host/loans.h). It must not read
-// the graph again for that, so a list of those ranges is kept for each executable graph that has any.
+// HOST MEMORY. A launch lends what its nodes use of the host's memory, as other calls do (host/loans.h). It must not
+// read the graph again for that, so a list of those ranges is kept for each executable graph that has any.
 //
 // No lock is held and no memory of the program's heap is used; arrays of handles are mapped and unmapped. A graph with
 // more than kMostGraphNodes nodes, or one that the driver does not let us read, has no image: its launches keep their
@@ -38,8 +40,8 @@ inline constexpr std::size_t kMostGraphNodes = std::size_t{1} << 20;
 /// `fresh`: the handle has a new life.
 std::uint64_t write_graph_image(std::uint64_t graph, std::uint64_t exec, bool fresh);
 
-/// What a call gives a node of an executable graph from now on. Each returns the number of an image, which has that node
-/// and, if it is a child graph, those in it; 0: there is no room.
+/// Each adds the new parameters that a call sets on a node of an executable graph, and returns the number of an image.
+/// The image has that node and, if it is a child graph, the nodes in it; 0: there is no room.
 std::uint64_t write_node_image(std::uint64_t exec, std::uint64_t node, const CUDA_KERNEL_NODE_PARAMS_v1* kernel);
 std::uint64_t write_node_image(std::uint64_t exec, std::uint64_t node, const CUDA_KERNEL_NODE_PARAMS_v2* kernel);
 std::uint64_t write_node_image(std::uint64_t exec, std::uint64_t node, const CUDA_MEMCPY3D* copy);

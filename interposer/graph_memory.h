@@ -3,8 +3,8 @@
 // Host memory that the nodes of executable graphs use: each launch of the graph lends it (host/loans.h).
 //
 // For each executable graph that has any, a page with a list. An update adds to the list: what a node has used before
-// may then be lent for nothing, which costs a record that turns out to be harmless. What does not fit in the page, or of
-// executable graphs beyond the table, is not lent: less is seen of the host.
+// may then be lent for nothing, which costs a record that turns out to be harmless. What does not fit in the page, or
+// of executable graphs beyond the table, is not lent: less is seen of the host.
 #pragma once
 
 #include <cstdint>

@@ -41,11 +41,12 @@ class Launch {
   /// After wants_retry() answered false, while the caller's arguments are still there. Writes the record if it
   /// succeeded, and says which it is.
   Slot after(bool succeeded, const void* frame);
-  /// The launch had an attribute that records this event: `when`, of trace::kAtStart and trace::kAtTrigger. After after().
+  /// The launch had an attribute that records this event: `when`, of trace::kAtStart and trace::kAtTrigger. After
+  /// after().
   void recorded_event(std::uint64_t event, std::uint64_t flags, std::uint16_t when) const;
 
-  /// Instead of all that: the launch is a node of a graph (graph_image.h), and no call is made. prepare_node() reads the
-  /// arguments and writes what the record refers to; fill_node() fills a record that has these continuations.
+  /// Instead of all that: the launch is a node of a graph (graph_image.h), and no call is made. prepare_node() reads
+  /// the arguments and writes what the record refers to; fill_node() fills a record that has these continuations.
   void prepare_node();
   [[nodiscard]] unsigned node_continuations() const { return continuations(known_); }
   void fill_node(trace::Record& record) const;
@@ -59,7 +60,7 @@ class Launch {
   void read();
   [[nodiscard]] std::uint64_t threads() const;
   [[nodiscard]] const char* parameter_bytes(unsigned index) const;
-  /// See promise_key(); 0: it cannot be told from other launches.
+  /// See promise_key(); 0: it cannot be distinguished from other launches.
   [[nodiscard]] std::uint64_t node_key() const;
   void write_arguments() const;
 

@@ -248,8 +248,8 @@ void write_measured(std::uint64_t key, const LaunchSubject& subject, std::uint32
   publish(slot);
 }
 
-/// Has an earlier run measured it? Then it is learned. Not for a launch that may meet unordered work: its bytes may depend
-/// on data that are other ones in this run, and what is learned and lies apart is never asked for again.
+/// Has an earlier run measured it? Then it is learned. Not for a launch that may meet unordered work: its bytes may
+/// depend on data that are other ones in this run, and what is learned and lies apart is never asked for again.
 bool take_earlier(const StreamSanAgent& agent, const LaunchSubject& subject) {
   const std::uint64_t key = earlier_key(agent, subject);
   const auto [launch, pieces] = find_earlier(key);

@@ -3,8 +3,8 @@
 // Measuring launches, and what is known of each launch in the end.
 //
 //   measured  this launch itself was measured              a conflict is certain
-//   learned   earlier launches like it were (knowledge.h)  disjoint launches stay silent; a conflict is possible until a
-//                                                          measured launch decides
+//   learned   earlier launches like it were (knowledge.h)  disjoint launches stay silent; a conflict is possible until
+//                                                          a measured launch decides
 //   unknown   neither                                      its bytes are inferred from its pointers
 //
 // Which launches are measured, is the policy:
@@ -20,10 +20,10 @@
 // Among all these, only launches that would teach anything (knowledge.h).
 //
 // Not measured at all: launches while any stream is being captured, launches that may poll memory of the host, and all
-// others while one of those may run. Kernels that twice did not end in time are not tried again: they wait for something
-// that comes after their launch. While one thread measures, the launches of all others wait (gate.h). When the GPU does
-// not become idle in time, or launches do not leave the gate, nothing is tried for a while that grows from one second to
-// ten.
+// others while one of those may run. Kernels that twice did not end in time are not tried again: they wait for
+// something that comes after their launch. While one thread measures, the launches of all others wait (gate.h). When
+// the GPU does not become idle in time, or launches do not leave the gate, nothing is tried for a while that grows from
+// one second to ten.
 //
 // Instead of a measurement the answer of an earlier run is taken, if there is one (earlier.h).
 //

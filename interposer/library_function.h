@@ -73,7 +73,7 @@ inline std::uint64_t objects_loaded() {
 template <typename Function>
 class LibraryFunction {
  public:
-  /// Of the library that is loaded under this name.
+  /// The function `name` of the library that is loaded under the name `library`.
   constexpr LibraryFunction(const char* library, const char* name) : library_(library), name_(name) {}
 
   /// Null: there is none, so far. It stays as long as the library that calls us, which needs it.

@@ -34,8 +34,8 @@ inline constexpr unsigned kAddressBits = 47;
 inline constexpr unsigned kAddressBits = 48;
 #endif
 
-/// Where a wrapper's return address stands, by its __builtin_frame_address(0): above the saved frame pointer, which is
-/// the whole of a frame record on AArch64.
+/// The address of a wrapper's return address, from its __builtin_frame_address(0): above the saved frame pointer. On
+/// AArch64 these two are the frame record.
 inline std::uint64_t return_place_of(const void* frame) {
   return reinterpret_cast<std::uint64_t>(frame) + sizeof(void*);
 }

@@ -18,12 +18,12 @@
 // If these two calls counted as a free and an allocation by the host, every stream-ordered pool would give false
 // alarms. And no stream is stated: the first use suggests one, but a second use in another stream may be just as right.
 //
-// So registering and unregistering order nothing and are checked against nothing (records with kNoStream and no stream).
-// A region only says where a block begins and ends, for how long, and what it is called. The accesses of earlier lives
-// of its bytes are kept, and each use in the new life is compared with them. An ordered use gives no report; an
-// unordered one is the same ReuseWhileInUse that an annotated pool gets, found at the use and not at the allocation.
-// What is lost: a block that is handed out again too early and is not used is not reported, and neither is a release
-// that is too early.
+// So registering and unregistering order nothing and are checked against nothing (records with kNoStream and no
+// stream). A region only says where a block begins and ends, for how long, and what it is called. The accesses of
+// earlier lives of its bytes are kept, and each use in the new life is compared with them. An ordered use gives no
+// report; an unordered one is the same ReuseWhileInUse that an annotated pool gets, found at the use and not at the
+// allocation. What is lost: a block that is handed out again too early and is not used is not reported, and neither is
+// a release that is too early.
 //
 // A region of another heap, or of the whole process (NVTX_MEM_HEAP_HANDLE_PROCESS_WIDE), is a part of a larger object
 // and not a block: only its name counts. Permissions are not read.

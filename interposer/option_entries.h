@@ -2,10 +2,10 @@
 //
 // STREAMSAN_OPTIONS in pieces, for the recorder and the launcher alike.
 //
-// Entries, "key=value", stand between blanks, commas, colons and line ends. What is in quotes, '...' or "...", is taken as
+// Entries, "key=value", stand between blanks, commas, colons and line ends. Text in quotes, '...' or "...", is taken as
 // it is, without the quotes: the launcher so passes on paths with a blank or a colon. As in a shell, a quote may begin
-// and end anywhere in a value ('it'"'"'s'), and there is no other escape. Where a quote is not closed, its value goes on to the end.
-// No allocation: the recorder reads its share inside the guest.
+// and end anywhere in a value ('it'"'"'s'), and there is no other escape. Where a quote is not closed, its value goes
+// on to the end. No allocation: the recorder reads its share inside the guest.
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,8 @@
 
 namespace streamsan {
 
-/// Before the first wait: deadlines are of CLOCK_MONOTONIC. (pthread_cond_clockwait() could do without, from glibc 2.30.)
+/// Before the first wait: deadlines are of CLOCK_MONOTONIC. (pthread_cond_clockwait() could do without, from glibc
+/// 2.30.)
 inline void use_monotonic_clock(pthread_cond_t& condition) {
   pthread_condattr_t attributes;
   pthread_condattr_init(&attributes);

@@ -7,9 +7,9 @@
 // operation: work that is not ordered after the operation overtakes it. The function adds no order except in its own
 // stream, so a correct program computes the same as before, only later.
 //
-// What is delayed: launches, graph launches, asynchronous copies and fills, in every stream, the legacy stream too (a
-// host function there is a barrier in front of a barrier). Not: what is empty; blocking copies, after which the host
-// waits (a delay would only let the other side finish first); launches that are measured; streams that are captured.
+// Delayed are launches, graph launches, asynchronous copies and fills, in every stream, the legacy stream too (a host
+// function there is a barrier in front of a barrier). Not delayed are empty operations; blocking copies, after which
+// the host waits (a delay would only let the other side finish first); measured launches; and captured streams.
 //
 // WHICH are delayed follows from (seed, number of the stream, number of the operation within the stream) alone:
 //   * of the streams 2k and 2k+1, in the order in which the program made them, the seed makes one slow: the first

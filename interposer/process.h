@@ -69,7 +69,7 @@ bool start_recording();
 /// cuInit has failed, with this result: the launcher is to know why there is no trace.
 void note_failed_start(int result);
 
-/// Of the trace that is being recorded; empty: none is.
+/// The path of the trace that is being recorded. Empty: none is.
 const char* trace_path();
 /// Does somebody read the trace while it is written, or is about to?
 bool is_judged_live();

@@ -45,7 +45,7 @@ struct Promise {
   void add(const Matrices& what, trace::Piece::Mode mode);
 };
 
-/// The library's call is under way while this lives. Of calls within calls the outermost counts.
+/// The library's call is under way while this lives. If a call is made within another, the outermost counts.
 class Promising {
  public:
   explicit Promising(const Promise& promise);
@@ -60,12 +60,12 @@ class Promising {
 
 /// Has the call that this thread is in promised something, and launched no kernel yet?
 bool is_promised();
-/// The footprint that the promise makes of a launch with these arguments; the promise is kept then. `key`: of the launch
-/// if it may be captured, else 0. 0: nothing was promised, or there is no room.
+/// The footprint that the promise makes of a launch with these arguments; the promise is kept then. `key`: of the
+/// launch if it may be captured, else 0. 0: nothing was promised, or there is no room.
 std::uint32_t keep_promise(const LaunchArguments& arguments, std::uint64_t key);
 /// Does promised_earlier() have an answer for any launch?
 bool any_promised_earlier();
-/// That of an earlier launch with this key; 0: none.
+/// The promise of an earlier launch with this key. 0: none.
 std::uint32_t promised_earlier(std::uint64_t key);
 /// Equal for a launch that is captured and the node that it becomes, whose handle is often another one of the kernel's.
 /// `hash`: of all arguments, and of grid and block.

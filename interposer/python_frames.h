@@ -119,7 +119,7 @@ inline KernelRead find_copy(const PythonLayout& layout, std::uint64_t code, std:
   return KernelRead::NotThere;
 }
 
-/// Of an instruction in a copy of the code that was not found: no table of lines goes that far.
+/// The offset of an instruction in a copy of the code that was not found: no table of lines goes that far.
 inline constexpr std::uint32_t kUnknownOffset = UINT32_MAX;
 
 /// Bytes from the start of the code to the instruction that the frame is at. False: it has not begun.

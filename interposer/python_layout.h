@@ -16,8 +16,9 @@
 // 16 bytes longer: it has two counts of references, the number of the thread that has one of them, and a lock. And in
 // 3.14t the instruction may lie in one of several copies of the code (python_frames.h).
 //
-// What was read is checked against the interpreter: its type of code objects has a size, which must be the one that
-// the offsets say. A patched or foreign interpreter (PyPy, GraalPy, a build with --with-trace-refs) fails that.
+// The offsets that were read are checked against the interpreter: its type of code objects has a size, which must be
+// the one that the offsets say. A patched or foreign interpreter (PyPy, GraalPy, a build with --with-trace-refs) fails
+// that.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +68,7 @@ struct PythonLayout {
   [[nodiscard]] constexpr std::uint64_t type_basic_size() const { return longer_head + 32u; }
 };
 
-/// Of a frame: 3.12, 3.13: owned by the C stack; 3.14: by the interpreter or the C stack.
+/// The least owner of a frame that is not Python's. 3.12, 3.13: the C stack; 3.14: the interpreter or the C stack.
 inline constexpr std::uint8_t kLeastForeignOwner = 3;
 
 /// From 3.12 on five numbers stand between the two, and a pointer behind them. No description has the second, but one

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Signals of, and waits for, external semaphores. A semaphore with a value is signalled with that value once, so whoever
-// waits for the value comes after that signal, if it was made by this process. A trace says so by records that annotations
-// make as well: signal and await of an object, which stands for semaphore and value.
+// Signals of, and waits for, external semaphores. A semaphore with a value is signalled with that value once, so
+// whoever waits for the value comes after that signal, if it was made by this process. A trace says so by records that
+// annotations make as well: signal and await of an object, which stands for semaphore and value.
 //
-// What is not matched counts as a wait for everything submitted so far: a semaphore without a value (it is signalled
-// again and again, perhaps by somebody else), a value that this process has not signalled before the wait was called. A
-// race may be missed.
+// A wait that is not matched counts as a wait for everything submitted so far: a semaphore without a value (it is
+// signalled again and again, perhaps by somebody else), a value that this process has not signalled before the wait was
+// called. A race may be missed.
 #pragma once
 
 #include <cstdint>

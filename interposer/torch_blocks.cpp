@@ -2,19 +2,20 @@
 //
 // The blocks of PyTorch's caching allocator, in wheels as they are.
 //
-// PyTorch's allocator (libc10_cuda.so) takes few large pieces of memory from CUDA and hands out blocks of them without a
-// call of CUDA's. What it does call, for each block that it hands out and for each that it is given back, is a function
-// of another library of PyTorch's, through the procedure linkage table (library_function.h):
+// PyTorch's allocator (libc10_cuda.so) takes few large pieces of memory from CUDA and hands out blocks of them without
+// a call of CUDA's. What it does call, for each block that it hands out and for each that it is given back, is a
+// function of another library of PyTorch's, through the procedure linkage table (library_function.h):
 //
 //     c10::reportMemoryUsageToProfiler(void* block, int64_t bytes, size_t, size_t, c10::Device)         (libc10.so)
 //
-// So the allocator finds the function below, which makes a record and calls PyTorch's own. `bytes` is the block's size, negative when it comes back. That is so in
-// PyTorch 2.4.0 and 2.15.0 (docs/python.md), native allocator, with and without expandable segments.
+// So the allocator finds the function below, which makes a record and calls PyTorch's own. `bytes` is the block's size,
+// negative when it comes back. That is so in PyTorch 2.4.0 and 2.15.0 (docs/python.md), native allocator, with and
+// without expandable segments.
 //
-// WHAT IS TAKEN FOR GRANTED is the function's mangled name, which holds the types of its parameters: a version of PyTorch
-// that has it otherwise never calls us, and nothing is known of blocks. c10::Device is two bytes, type and number; one
-// that is larger than a register would have moved the parameters behind it, and there are none. No structure of
-// PyTorch's is read.
+// WHAT IS TAKEN FOR GRANTED is the function's mangled name, which holds the types of its parameters: a version of
+// PyTorch that has it otherwise never calls us, and nothing is known of blocks. c10::Device is two bytes, type and
+// number; one that is larger than a register would have moved the parameters behind it, and there are none. No
+// structure of PyTorch's is read.
 //
 // THE STREAM of a block is the one that is current, by a function of PyTorch's stable C interface:
 //
@@ -22,21 +23,21 @@
 //
 // Where it cannot be had, or says that it failed, no block is recorded: without its stream none could be judged.
 //
-// RECORD_STREAM. When a block comes back that other streams use, the allocator records an event in each of them, to wait
-// for, and only then calls us. So the record of the free says that the events in front of it are the pool's own
+// RECORD_STREAM. When a block comes back that other streams use, the allocator records an event in each of them, to
+// wait for, and only then calls us. So the record of the free says that the events in front of it are the pool's own
 // (trace::kOwnEvents); which those are, the judge finds by the call stacks. While a capture is under way the allocator
 // puts the events off. Then it is not known what it will wait for, and the end of the block is not recorded.
 //
-// POOLS OF THE PROGRAM'S OWN (torch.cuda.MemPool). To the allocator, making memory in such a pool is a capture under way, and
-// it puts the events off as well, until the pool is left. No call tells us that it is entered or left, but whoever
-// enters one asks for its number, in another library than the one that answers:
+// POOLS OF THE PROGRAM'S OWN (torch.cuda.MemPool). To the allocator, making memory in such a pool is a capture under
+// way, and it puts the events off as well, until the pool is left. No call tells us that it is entered or left, but
+// whoever enters one asks for its number, in another library than the one that answers:
 //
 //     std::pair<uint64_t, uint64_t> at::cuda::MemPool::id()                        (libtorch_cuda.so, PyTorch 2.11)
 //     std::pair<uint64_t, uint64_t> c10::cuda::MemPool::id()                       (libc10_cuda.so, before)
 //
 // So once a program has asked, blocks are those of a pool that says neither for which stream they are nor what it waits
-// for: nothing is reported at the free, and each use of a block is compared with the uses in its earlier lives. What the
-// allocator has waited for is before it, as it asks its events before it hands the block out.
+// for: nothing is reported at the free, and each use of a block is compared with the uses in its earlier lives. What
+// the allocator has waited for is before it, as it asks its events before it hands the block out.
 //
 // The function is called with the allocator's lock held: what is done here takes no lock that is held while memory of
 // PyTorch's is allocated.

@@ -14,8 +14,8 @@
 //         the node is evaluated, and what it gives is added to the gradients that the next nodes have by now.
 //
 // Both are exported by libtorch_cpu.so and called through the procedure linkage table, within that library, too
-// (library_function.h), in the wheels of 2.4.0, 2.9.1 and 2.15.0. A PyTorch in which they have other names or parameters
-// never calls us, and nothing is said.
+// (library_function.h), in the wheels of 2.4.0, 2.9.1 and 2.15.0. A PyTorch in which they have other names or
+// parameters never calls us, and nothing is said.
 //
 // WHICH NODE. An address alone does not do: a node that ends leaves its own to the next one, and of some no edge is set
 // (those that add up the gradients of parameters, and those that views are given later). So the third and the fourth
@@ -209,7 +209,8 @@ _ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEEPNS
   using namespace streamsan::recorder;
   asm volatile(".cfi_personality 0x1b, streamsan_evaluation_fails");  // 0x1b: by 32 bits, relative to where they stand
   EvaluateFunction* evaluate = found(g_evaluate_function.get_for(__builtin_return_address(0)));
-  // One is inside of another where a backward pass starts another one. After a fork in between a stack's id means nothing.
+  // One is inside of another where a backward pass starts another one. After a fork in between a stack's id means
+  // nothing.
   const std::uint32_t outer = t_thread.forward_stack;
   const std::uint32_t epoch = process_epoch();
   t_thread.forward_stack = node && recording() && may_be_in_python() ? Node(node).stack() : 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What gives order is named by an address of the program wherever it has one: a lock, the object of an annotation. What
-// has none gets a number here that is nobody's address.
+// Objects that give order have an address of the program as their name wherever there is one: a lock, the object of an
+// annotation. What has none gets a number here that is nobody's address.
 #pragma once
 
 #include <cstdint>

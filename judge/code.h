@@ -16,10 +16,10 @@
 // it.
 //
 // Cost: each kernel is parsed once, and evaluated once for all launches that agree in what decides about its addresses
-// (ptx/slice.h). All evaluations together may take kFirstSteps and kStepsPerLaunch for each launch so far, kMostSteps at
-// most: so a run of a thousand launches is not judged for longer than it took, and the same trace is always judged alike.
-// A kernel that costs more than is left waits, others do not. One that could not be evaluated kMostFailures times is not
-// tried again.
+// (ptx/slice.h). All evaluations together may take kFirstSteps and kStepsPerLaunch for each launch so far, kMostSteps
+// at most: so a run of a thousand launches is not judged for longer than it took, and the same trace is always judged
+// alike. A kernel that costs more than is left waits, others do not. One that could not be evaluated kMostFailures
+// times is not tried again.
 #pragma once
 
 #include <array>
@@ -74,13 +74,13 @@ class Code {
   };
   [[nodiscard]] bool enabled() const { return enabled_; }
   /// A launch of the kernel with this index: sharpens or removes from `pointers`, one for each of `words`, and adds to
-  /// `bytes` what is proved. `dependent`: it may overlap the kernel in front, so that a pointer that is used both before
-  /// and behind the wait for it counts twice.
+  /// `bytes` what is proved. `dependent`: it may overlap the kernel in front, so that a pointer that is used both
+  /// before and behind the wait for it counts twice.
   Conclusion conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t hash,
                       std::span<const std::uint64_t> words, std::vector<ordering::PointerArgument>& pointers,
                       std::vector<ordering::KernelBytes>& bytes, bool dependent = false);
-  /// Of a launch whose bytes are known otherwise: adds those of them that are proved to be touched before the kernel waits
-  /// for the one in front. None for a kernel that never waits.
+  /// For a launch whose bytes are known otherwise: adds the bytes that are proved to be touched before the kernel waits
+  /// for the one in front. Adds none for a kernel that never waits.
   void add_early(std::uint32_t index, const Kernel& kernel, std::uint64_t hash,
                  std::vector<ordering::KernelBytes>& bytes);
   /// What measured or proved bytes do not show about the kernel, as far as its code is known.
@@ -102,8 +102,8 @@ class Code {
   bool add_textures(std::uint32_t index, const Kernel& kernel, std::uint64_t hash, std::vector<TextureArgument>& out);
   /// May the kernel wait for what others write? A launch of it that took long may have been slow instead.
   bool can_wait(std::uint32_t index, const Kernel& kernel);
-  /// Its code is known, and waits for words that another kernel or the host stores. An order that nobody sees: a conflict
-  /// with it is possible, whatever is known of its bytes.
+  /// Its code is known, and waits for words that another kernel or the host stores. An order that nobody sees: a
+  /// conflict with it is possible, whatever is known of its bytes.
   bool waits_for_others(std::uint32_t index, const Kernel& kernel);
   /// What the kernel makes of those in front of it and behind it (ptx/grid.h).
   struct InChain {

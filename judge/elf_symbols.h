@@ -4,12 +4,12 @@
 //
 // WHERE A NAME IS RIGHT. A library that is stripped keeps the names of the functions that it exports. A tool that knows
 // nothing better names an address after the nearest of them below it, which may be megabytes away: a function inside of
-// cuRAND was shown as curandGeneratePoisson. A symbol has a size; its name is right for the addresses inside of it only.
-// A symbol without a size (hand-written assembly) is believed up to the next one of its section.
+// cuRAND was shown as curandGeneratePoisson. A symbol has a size; its name is right for the addresses inside of it
+// only. A symbol without a size (hand-written assembly) is believed up to the next one of its section.
 //
-// WHY NOT A TOOL. llvm-symbolizer and addr2line read all of a file before they answer, which takes half a second for the
-// libraries of a framework, and where there is no debug information they know no more than this. So they are asked only
-// where it is.
+// WHY NOT A TOOL. llvm-symbolizer and addr2line read all of a file before they answer, which takes half a second for
+// the libraries of a framework, and where there is no debug information they know no more than this. So they are asked
+// only where it is.
 #pragma once
 
 #include <cstdint>

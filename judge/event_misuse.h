@@ -5,8 +5,8 @@
 //   NeverRecorded     A stream or the host waits for an event that nothing records in its whole life: the wait does
 //                     nothing (R-EVT-04). Latent if no wait at that place ever waited for anything; else a note, as a
 //                     loop over slots of which some stay unused does just this.
-//   WaitedTooEarly    A wait before the event's first record: it waits for nothing (R-EVT-03). A note, as this is common
-//                     and correct in the first turn of a loop.
+//   WaitedTooEarly    A wait before the event's first record: it waits for nothing (R-EVT-03). A note, as this is
+//                     common and correct in the first turn of a loop.
 //   RecordLost        An event is recorded in one stream and then in another, nothing looks at it in between, and it is
 //                     waited for then: what the first record captured is not waited for (R-EVT-03), unless the second
 //                     comes after it in any case. A note.

@@ -216,7 +216,8 @@ Nouns Explainer::nouns(const KeptHazard& kept, const Sides& sides) {
   out.freed_at = place(hazard.freed);
   out.memory_of_framework = framework && submitter(buffer.stack) == out.framework;
   out.memory = buffer.memory;
-  // One call of a library's works in one stream of the program's: two of them are of two calls, such as those of a loop.
+  // One call of a library's works in one stream of the program's: two of them are of two calls, such as those of a
+  // loop.
   const auto given = [&](const Access& access, const StreamLife& stream) {
     return access.on_stream && stream.created != ordering::kNoSite && reachable(access, stream);
   };

@@ -49,8 +49,8 @@ class FoldedFindings {
   std::map<std::pair<std::string, report::Severity>, std::size_t> known_;
 };
 
-/// Of those that stand, in the order in which they were met. `measuring`: kernels are measured in this process, so that
-/// no report advises it.
+/// The findings of the hazards that stand, in the order in which they were met. `measuring`: kernels are measured in
+/// this process, so that no report advises it.
 std::vector<report::Finding> explain(std::span<const KeptHazard> hazards, const Marks& marks, const Places& places,
                                      Symbolizer& symbolizer, bool measuring = false);
 

@@ -111,8 +111,8 @@ void MisuseExplainer::tell(const Misuse& misuse, report::Finding& out) {
       return;
     case MisuseKind::RecordLost:
       out.message = event + " is recorded in " + loser + " and then in " + recorder + ", and only then waited for.";
-      out.explanation = "a record takes the place of the one before: " + waiter + " waits for what " + recorder +
-                        " held" + op(misuse.record) + ", and not for what " + loser + " held" + op(misuse.lost) + ".";
+      out.explanation = "a new record replaces the previous one: " + waiter + " waits for what " + recorder + " held" +
+                        op(misuse.record) + ", and not for what " + loser + " held" + op(misuse.lost) + ".";
       out.fix = "use an event for each stream, or wait for " + event + " before " + at(misuse.record, true) + ".";
       return;
     case MisuseKind::RecordedTooEarly:

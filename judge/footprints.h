@@ -35,9 +35,9 @@ struct KernelFootprint {
 
 class Footprints {
  public:
-  /// Of one footprint; what comes after is dropped, which makes it incomplete.
+  /// The most pieces of one footprint. What comes after is dropped, which makes it incomplete.
   static constexpr std::size_t kMostPieces = 4096;
-  /// Of all footprints together, 48 bytes each. Past it footprints are as if not defined.
+  /// The most pieces of all footprints together, 48 bytes each. Past it footprints are as if not defined.
   static constexpr std::size_t kMostPiecesInAll = std::size_t{1} << 20;
   static constexpr std::size_t kMostFootprints = std::size_t{1} << 18;
 
@@ -45,7 +45,7 @@ class Footprints {
   void add(const trace::Item& item);
   /// Null: not defined, not defined to its end, or no room. Valid until the next add().
   [[nodiscard]] const KernelFootprint* find(std::uint64_t id) const;
-  /// Those of a launch. Null: it has none, or it cannot be found.
+  /// The footprints of a launch. Null: it has none, or it cannot be found.
   struct OfLaunch {
     const KernelFootprint* touched = nullptr;   ///< by this launch, if it was measured, or by one like it
     const KernelFootprint* promised = nullptr;  ///< by the documents of the library that launches it

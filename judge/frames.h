@@ -68,17 +68,17 @@ std::string library_call(const std::vector<report::Frame>& stack);
 /// user's code: "libcublas.so.13"; empty: the program makes it.
 std::string calling_library(const std::vector<report::Frame>& stack);
 
-/// Is what was called called by CUDA's driver, run-time or libraries for themselves, and not by the program? The run-time
-/// reads a clock where it waits with a limit, for example.
+/// Is what was called called by CUDA's driver, run-time or libraries for themselves, and not by the program? The
+/// run-time reads a clock where it waits with a limit, for example.
 bool is_made_by_cuda(const std::vector<report::Frame>& stack);
 
-/// What the program calls what created a host thread, by `function` of libc: "std::thread", "std::async",
+/// The program's name for what created a host thread, by `function` of libc: "std::thread", "std::async",
 /// "Thread.start()" (Python's), "pthread_create".
 std::string thread_maker(const std::vector<report::Frame>& stack, const std::string& function);
 
-/// What both calls are made inside of, if the program can put no call of its own between them: "cusolverDnXgeev
-/// (solve.cu:40)" where both are of one call of the program's, "libcublas.so.13" where no code of the program's calls
-/// either; empty otherwise.
+/// The library call that makes both calls, if the program can put no call of its own between them: "cusolverDnXgeev
+/// (solve.cu:40)" if the program makes one call that makes both, "libcublas.so.13" if no code of the program calls
+/// either. Else empty.
 std::string library_of_both(const std::vector<report::Frame>& later, const std::vector<report::Frame>& earlier);
 
 }  // namespace streamsan::judge

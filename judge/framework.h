@@ -29,7 +29,7 @@ namespace streamsan::judge {
 
 enum class Framework : std::uint8_t { None, PyTorch, CuPy, Numba };
 
-/// Whose code a single frame is, of Python or native.
+/// The framework whose code a single frame is, of Python or native.
 Framework framework_of(const report::Frame& frame);
 
 /// By which framework Python submitted the operation with this stack (innermost frame first; libraries are marked).
@@ -47,8 +47,8 @@ struct Submission {
 /// The framework that submitted both; None if they are of two, or one is of none.
 Framework submitter_of_both(const Submission& a, const Submission& b);
 
-/// " (train.py:88)", " (backward of train.py:12)": the innermost line of Python that is the program's own, or, where the whole program is installed,
-/// that is of no framework; empty: there is none.
+/// " (train.py:88)", " (backward of train.py:12)": the innermost line of Python that is the program's own, or, where
+/// the whole program is installed, that is of no framework; empty: there is none.
 std::string python_place(const std::vector<report::Frame>& stack);
 
 /// The method that makes a stream wait for an event: "wait_event" of the stream, in Numba "wait" of the event.

@@ -8,10 +8,10 @@
 // program still uses the handles of the first graph: the nodes of the two are matched in order, if there are equally
 // many.
 //
-// A child graph becomes two nodes that do nothing, its beginning and its end, with its nodes in between (R-GRF-25). A node
-// that is disabled does nothing and keeps its edges (R-GRF-24). A conditional node has its bodies in between, one behind
-// the other, each like a child graph; what is inside is conditional (R-GRF-27). Bodies can hold no memory or event nodes;
-// if a later driver allows memory nodes there, they are left out: a fault may be missed.
+// A child graph becomes two nodes that do nothing, its beginning and its end, with its nodes in between (R-GRF-25). A
+// node that is disabled does nothing and keeps its edges (R-GRF-24). A conditional node has its bodies in between, one
+// behind the other, each like a child graph; what is inside is conditional (R-GRF-27). Bodies can hold no memory or
+// event nodes; if a later driver allows memory nodes there, they are left out: a fault may be missed.
 //
 // WHERE A NODE WAS MADE stands in a record of its own (NodeMade), which comes before the image. A node without one was
 // made where the child graph that holds it was added, or else where the graph was instantiated.
@@ -62,10 +62,10 @@ class Graphs {
   };
   /// A record GraphInstantiate; `created`: the place of that call.
   Exec instantiate(const trace::Record& record, ordering::SiteId created);
-  /// A record GraphUpdate; false: the graph is not known. It is made anew when it is launched: a program may update many
-  /// nodes, each by a call of its own.
+  /// A record GraphUpdate; false: the graph is not known. It is made anew when it is launched: a program may update
+  /// many nodes, each by a call of its own.
   bool update(const trace::Record& record);
-  /// Of a raw handle, also of one that was never met.
+  /// The executable graph of a raw handle, also of one that was never met.
   Exec exec(std::uint64_t raw);
   /// Have images been seen at all? Older recorders write none.
   [[nodiscard]] bool seen_images() const { return seen_images_; }

@@ -92,8 +92,8 @@ class Handles {
   void launch_graph(ordering::SiteId launch, ordering::SiteId created);
   /// A graph that was created there is looked at by itself from now on.
   void check_graph(ordering::SiteId created) { checked_graph_ = created; }
-  /// Where the graph was created that the access is a node of; kNoSite: it is none, that is not known, or several graphs
-  /// were launched at that place.
+  /// Where the graph was created that the access is a node of; kNoSite: it is none, that is not known, or several
+  /// graphs were launched at that place.
   [[nodiscard]] ordering::SiteId graph_of(const ordering::Access& access) const;
 
   void begin_capture(ordering::StreamId stream);

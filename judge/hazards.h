@@ -16,9 +16,9 @@
 // A BLOCK that goes back to its pool too early does harm only when the pool hands it out again. So the hazard of a
 // release is dropped if the reuse of the same block is a hazard with the same use.
 //
-// What a refutation concludes is less than a proof: the measured launches may have worked on other buffers than those
-// that met, or in an order the program does not always take. So it may hide a race, but only one that was never more
-// than possible: what is certain stays, whatever is measured later, and so does what a host function or unseen order
+// A refutation is less than a proof: the measured launches may have worked on other buffers than those that met, or in
+// an order the program does not always take. So it may hide a race, but only one that was never more than possible:
+// what is certain stays, whatever is measured later, and so does what a host function or unseen order
 // makes doubtful while its bytes surely meet.
 #pragma once
 

@@ -44,7 +44,7 @@ std::string reason(const HiddenSync& sync, const std::string& what) {
 std::string advice(Wait wait) {
   switch (wait) {
     case Wait::Synchronises:
-      return "keep the value on the GPU, or read it later, when an event that was recorded behind it is complete "
+      return "keep the value on the GPU, or read it later, once an event recorded after it has completed "
              "(non_blocking copies to pinned memory and event.query() in PyTorch); if the wait is meant, put it into "
              "streamsan.allow_sync().";
     case Wait::Copies:
@@ -126,7 +126,7 @@ std::vector<report::Finding> HiddenSyncs::explain(const Places& places, Symboliz
     finding.related.push_back(
         {.what = what, .api = sites.function(sync.site), .stream = stream, .stack = sites.stack(sync.site)});
     if (sync.region != ordering::kNoSite) {
-      finding.related.push_back({.what = "no waits from here on", .stack = sites.stack(sync.region)});
+      finding.related.push_back({.what = "waits are forbidden from here on", .stack = sites.stack(sync.region)});
     }
     finding.tests = sync.tests.names(marks);
     finding.mark = marks.name(sync.part);

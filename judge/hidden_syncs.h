@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Waits for the GPU where the program has said that there are none (trace::Kind::HostWaits, `streamsan.no_sync()` of the
-// Python module).
+// Waits for the GPU where the program has said that there are none (trace::Kind::HostWaits, `streamsan.no_sync()` of
+// the Python module).
 //
 // WHAT COUNTS is a call that does not return before work of the GPU is done, whether there was any this time or not:
 // the program is to be free of them in every run.
 //   * synchronisation of a device, a stream or an event. A query is none;
-//   * synchronous copies, except from device to device (R-CPY-01 ff.), and asynchronous ones to pageable memory (R-CPY-14);
-//     asynchronous ones from pageable memory where they are too large to be staged at once (R-CPY-13);
+//   * synchronous copies, except from device to device (R-CPY-01 ff.), and asynchronous ones to pageable memory
+//     (R-CPY-14); asynchronous ones from pageable memory where they are too large to be staged at once (R-CPY-13);
 //   * cudaFree, cudaFreeHost and cudaHostUnregister, which wait for all work (R-ALC-02, R-ALC-05);
 //   * cudaMalloc, cudaMallocHost and the like. On today's driver they do not wait (R-ALC-01), but NVIDIA's guide counts
 //     them among what synchronises implicitly, and they take the driver's lock for long: a step that is to be free of

@@ -33,7 +33,7 @@ class CopyHints : public HintSource {
   void tell(SiteReader& sites, std::vector<HintText>& out) const override;
 
  private:
-  /// Of one place of the program.
+  /// The copies of one place of the program.
   struct Tally {
     ordering::SiteId site{};
     StreamLife stream;

@@ -24,7 +24,7 @@ class EventHints : public HintSource {
   void tell(SiteReader& sites, std::vector<HintText>& out) const override;
 
  private:
-  /// Of one place of the program that creates events with timing.
+  /// The events of one place of the program that creates events with timing.
   struct Tally {
     ordering::SiteId site{};
     std::uint64_t created = 0;

@@ -3,11 +3,11 @@
 // `alloc-in-loop`: memory, streams and events that are created and destroyed again and again between kernels.
 //
 // cudaMalloc and cudaFree may synchronise the device (R-ALC-02), to pin pages takes longer still, and streams and
-// events are not free either. What counts is a TURN: a call at the same place of the program, after something made
-// there before has ended, with kernels launched in between. So a set-up that makes many buffers, each with its first
-// kernel, has no turns, nor has a pool that grows. Reported from kFewestTurns turns on, if they cost a millisecond in
-// all (cost()), and if the program launched at most kMostKernels kernels for each turn: what it does once for ten
-// thousand kernels costs nothing beside them.
+// events are not free either. A TURN is counted: a call at the same place of the program, after something made there
+// before has ended, with kernels launched in between. So a set-up that makes many buffers, each with its first kernel,
+// has no turns, nor has a pool that grows. Reported from kFewestTurns turns on, if they cost a millisecond in all
+// (cost()), and if the program launched at most kMostKernels kernels for each turn: what it does once for ten thousand
+// kernels costs nothing beside them.
 //
 // Stream-ordered memory, mapped ranges, imports and module variables are not looked at; nor handles whose creation was
 // not seen. Traces of older recorders, and those without stacks, do not have the place where a stream was created.
@@ -52,7 +52,7 @@ class LifeHints : public HintSource {
 
     std::uint64_t bytes = 0;  ///< of all that was made
 
-    /// Of the turns, in nanoseconds: an estimate (docs/hints.md), or the time in the ends if that is more.
+    /// The cost of the turns, in nanoseconds: an estimate (docs/hints.md), or the time in the ends if that is more.
     [[nodiscard]] std::uint64_t cost() const;
     [[nodiscard]] bool worth_telling() const;
   };

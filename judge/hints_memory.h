@@ -24,7 +24,7 @@ struct TouchedMemory {
   [[nodiscard]] bool apart(const TouchedMemory& other) const;
 };
 
-/// Of a record that made an operation.
+/// The memory that is touched by a record that made an operation.
 TouchedMemory touched_by(const Seen& seen);
 
 }  // namespace streamsan::judge

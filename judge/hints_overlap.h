@@ -10,9 +10,9 @@
 // between, the stream has waited for an event, or the legacy stream stands between them.
 //
 // Only documented order counts (docs/model.md), so what orders two pieces by accident today counts as overlap. Only
-// streams are looked at whose work comes from one and the same host thread: what one thread waits for counts as known
-// to all others, and two threads may take turns, or one may learn in time from another that waits, by chance. So nobody
-// else may wait for anything. Past kMostStreams streams nothing is reported.
+// streams fed by a single host thread are considered, and no other thread may wait for anything. For what one thread
+// waits for counts as known to all others, while two threads may take turns by chance, and one may learn by chance, in
+// time, from another that waits. Past kMostStreams streams nothing is reported.
 #pragma once
 
 #include <optional>

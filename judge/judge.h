@@ -8,23 +8,23 @@
 //     only then does the model learn of the edge to the host (Model::returned). A call that does not block returns at
 //     once. A CallEnd that never comes (the process died, the number of threads does not fit a record) counts as a
 //     return: a race may be missed, none is invented.
-//   * CAPTURED CALLS do not reach the model (handles.h). What they have put into a graph comes with its image (graphs.h)
-//     when it is instantiated: then it is checked by itself, and each launch makes the accesses of its nodes. Of those
-//     of one launch with one earlier operation and one allocation, the worst is reported and no other.
+//   * CAPTURED CALLS do not reach the model (handles.h). What they have put into a graph comes with its image
+//     (graphs.h) when it is instantiated: then it is checked by itself, and each launch makes the accesses of its
+//     nodes. Of those of one launch with one earlier operation and one allocation, the worst is reported and no other.
 //   * ORDER THAT IS NOT SEEN. A few functions order work and are not modelled (api::Effect::hides_order). In a graph
 //     without an image (of an older recorder, or too large) events that it records or waits for are such order, too.
 //     From the first such call on, an edge may be missing behind any hazard, so all hazards are passed on as at most
 //     possible.
-//   * UNKNOWN FUNCTIONS. The trace may come from a recorder with a larger table (trace/functions.h). Their records say what
-//     they did; such calls are counted and named like those of functions that are not modelled.
+//   * UNKNOWN FUNCTIONS. The trace may come from a recorder with a larger table (trace/functions.h). Their records say
+//     what they did; such calls are counted and named like those of functions that are not modelled.
 //   * FOOTPRINTS. A launch with a complete footprint (footprints.h) has the bytes that says, and no inferred accesses.
-//     For a launch without, the kernel's code may give some or all of the bytes (code.h); if it gives all, it goes before
-//     what an earlier launch with equal arguments touched. When a hazard is only
+//     For a launch without, the kernel's code may give some or all of the bytes (code.h); if it gives all, it goes
+//     before what an earlier launch with equal arguments touched. When a hazard is only
 //     possible and measuring would decide it, the judge asks for its kernels (asking.h).
-//   * DEPENDENT LAUNCHES. A kernel that is launched with programmatic serialisation may overlap the one in front of it in
-//     its stream (ordering/dependents.h). What the two make of that stands in their code. Of a launched kernel without
-//     code nothing is known, and it counts as an ordinary launch: libraries launch most of their kernels so, and wait
-//     where they must.
+//   * DEPENDENT LAUNCHES. A kernel that is launched with programmatic serialisation may overlap the one in front of it
+//     in its stream (ordering/dependents.h). What the two make of that stands in their code. Of a launched kernel
+//     without code nothing is known, and it counts as an ordinary launch: libraries launch most of their kernels so,
+//     and wait where they must.
 //   * WHAT THE HOST DOES to memory, and what pools of the program do (lifetimes.cpp).
 //   * WHAT THE PROGRAM SAYS of its run: its parts (marks.h), and where it must not wait (waits.cpp, hidden_syncs.h).
 //   * SHADOWED DEFINITIONS: looking up the same module variable twice is not a new allocation.
@@ -203,7 +203,7 @@ class Judge : private ordering::HazardSink {
   void record_event(const trace::Record& record);
   bool ends_first(const trace::Record& record, ordering::StreamId stream);
   void wait_event(const trace::Record& record);
-  /// Of whole contexts.
+  /// Records and waits of whole contexts.
   void context_event(const trace::Record& record);
   void sync_event(const trace::Item& item);
   void query_event(const trace::Record& record);

@@ -47,7 +47,8 @@ void Judge::allocate(const Record& record) {
     if (known && known->range.contains(range)) return;
   }
   const ordering::ContextId context = handles_.context(w.context, thread);
-  // What is mapped or imported may lie on another device than the current one, and a __managed__ variable is one for all.
+  // What is mapped or imported may lie on another device than the current one, and a __managed__ variable is one for
+  // all.
   const api::EffectKind effect = row_of(record).effect.kind;
   const bool here = effect != api::EffectKind::Map && effect != api::EffectKind::Import &&
                     !(kind == MemoryKind::Managed && (record.flags & trace::kVariable));

@@ -6,7 +6,7 @@
 namespace streamsan::judge {
 namespace {
 
-constexpr std::uint64_t kEnoughTimes = 2;  // more are not told apart
+constexpr std::uint64_t kEnoughTimes = 2;  // more are not distinguished
 
 bool leads_nowhere(const trace::Piece& piece) { return piece.pointer == trace::Piece::kAbsolute; }
 
@@ -48,17 +48,17 @@ std::vector<MeasuredLaunch> MeasuredLaunches::all(const Hazards& hazards) const 
   std::vector<MeasuredLaunch> out;
   out.reserve(known_.size());
   for (const Known& known : known_) {
-    MeasuredLaunch& told = out.emplace_back();
-    told.key = known.key;
-    told.varies = known.varies;
-    told.incomplete = known.bytes.incomplete;
-    if (!told.varies) told.pieces = known.bytes.pieces;
-    told.keys = static_cast<std::uint8_t>(known.launches.size());
+    MeasuredLaunch& launch = out.emplace_back();
+    launch.key = known.key;
+    launch.varies = known.varies;
+    launch.incomplete = known.bytes.incomplete;
+    if (!launch.varies) launch.pieces = known.bytes.pieces;
+    launch.keys = static_cast<std::uint8_t>(known.launches.size());
     const Times& least = *std::ranges::min_element(known.launches, {}, &Times::times);
-    told.times = static_cast<std::uint8_t>(std::min(least.times, kEnoughTimes));
+    launch.times = static_cast<std::uint8_t>(std::min(least.times, kEnoughTimes));
     const bool was_launched = known.kernel < launches_.size();
-    told.kernel_launches = was_launched ? launches_[known.kernel] : 0;
-    told.met = any_unkept || (was_launched && met[known.kernel]);
+    launch.kernel_launches = was_launched ? launches_[known.kernel] : 0;
+    launch.met = any_unkept || (was_launched && met[known.kernel]);
   }
   return out;
 }

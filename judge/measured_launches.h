@@ -3,14 +3,14 @@
 // What a run teaches later runs about its kernels (trace/earlier.h): collects the launches that were measured, or that
 // an earlier run had measured, and says of each key what all its launches touched.
 //
-// A key whose launches touched different bytes is told as one that varies, and so is one with bytes that no argument
+// A key whose launches touched different bytes is listed as one that varies, and so is one with bytes that no argument
 // leads to: those are at another address in the next run.
 //
 // Besides, a later run needs to know two things of the kernel, to decide whether it may do without measuring it:
 //   * was it in any conflict, certain or only possible? Then its bytes matter, and measured ones say more than learned
 //     ones;
-//   * how often was it launched? If a conflict comes up that there was not before, the judge asks for the next launch of
-//     the kernel. So there must be one.
+//   * how often was it launched? If a conflict comes up that there was not before, the judge asks for the next launch
+//     of the kernel. So there must be one.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@
 
 namespace streamsan::judge {
 
-/// Of one key.
+/// What is known of the launches with one key.
 struct MeasuredLaunch {
   std::uint64_t key = 0;
   std::vector<trace::Piece> pieces;

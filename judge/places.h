@@ -4,12 +4,12 @@
 //
 // A site is (driver function, kernel, call stack), interned to one small number, so that the model carries four bytes
 // for it and equal operations of a loop have equal sites. Their number is bounded by the program's code, not by its
-// run. An action of the host itself calls no driver function: such a site has an actor (enum SiteKind), and a function of
-// libc if one was called.
+// run. An action of the host itself calls no driver function: such a site has an actor (enum SiteKind), and a function
+// of libc if one was called.
 //
-// Threads are here, too, since a report says where they were created. What is said of a thread last counts for all of the
-// run: its name may be given to it after its first calls. Threads beyond the 65,534th have one number, and are not told
-// apart.
+// Threads are here, too, since a report says where they were created. What is said of a thread last counts for all of
+// the run: its name may be given to it after its first calls. Threads beyond the 65,534th have one number, and are not
+// distinguished.
 //
 // Addresses mean nothing outside their process, and inside it they change their meaning when a module is unloaded and
 // another one mapped in its place. So a stack remembers how many modules were known when it was defined, and is

@@ -9,10 +9,10 @@
 //   * `T*`                   written, if the signature also has a `const T*`: its author marks what is only read;
 //                            or if it is the only pointer and all else are numbers: a kernel has no other result
 //   * the only pointer word  written, wherever it stands, for the same reason
-//   * ATen's element-wise kernels take std::array<char*, N>: outputs first, so of N pointers the first is written and the
-//     others are read (kernels with several outputs say so in their name and are left alone)
-//   * CuPy's generated kernels ("cupy_...") take one structure for each array, the pointer first, inputs before outputs:
-//     the last one is written, the others are read
+//   * ATen's element-wise kernels take std::array<char*, N>: outputs first, so of N pointers the first is written and
+//     the others are read (kernels with several outputs say so in their name and are left alone)
+//   * CuPy's generated kernels ("cupy_...") take one structure for each array, the pointer first, inputs before
+//     outputs: the last one is written, the others are read
 //   * `volatile T*`          doubtful: the kernel exchanges data with code that runs at the same time, unordered
 //   * other pointers inside structures are doubtful: ATen's multi-tensor kernels are handed tables that are only partly
 //     filled, with pointers of earlier calls behind

@@ -41,7 +41,7 @@ std::string why_bytes_are_possible(const Hazard& hazard, bool measuring) {
   if (either([](const Access& a) { return a.source == ordering::AccessSource::Host; }) &&
       either([](const Access& a) { return a.mode == AccessMode::Atomic && a.atomic_for_host; })) {
     return " The kernel's atomic accesses are atomic for the host, too (R-UM-11). If the host's access is atomic as "
-           "well, this is how the two talk to each other, and no mistake.";
+           "well, this is deliberate synchronisation, not a race.";
   }
   if (!either([](const Access& a) { return ordering::evidence_of_bytes(a) != ordering::Evidence::Sure; })) {
     if (either([](const Access& a) { return is_at_most_possible(a); })) return {};

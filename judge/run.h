@@ -2,8 +2,8 @@
 //
 // One trace, from its first record to its last: everything that is to be found in it, as findings.
 //
-// The same function serves a trace that is still being written and one that was kept, so that both find the same. Who
-// calls opens the trace and says by the Sinks what is to happen meanwhile; nothing here prints or writes. A trace that
+// The same function serves a trace that is still being written and one that was kept, so that both find the same. The
+// caller opens the trace and says by the Sinks what is to happen meanwhile; nothing here prints or writes. A trace that
 // is damaged is judged as far as it is whole, and Verdict::damage says what is missing.
 #pragma once
 

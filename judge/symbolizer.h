@@ -7,9 +7,9 @@
 // stdin and know the addr2line options. No library of ours parses DWARF. Where the tool itself knows only a name of a
 // symbol table, that is kept only if the address lies in the symbol.
 //
-// Never fails: without a tool, or when it dies or takes longer than a minute, frames have the names of symbol tables, and
-// problem() has one line about it; without the module's file, a frame keeps its module and offset. A file that is not the
-// recorded one is not used either: missing lines are better than wrong ones.
+// Never fails: without a tool, or when it dies or takes longer than a minute, frames have the names of symbol tables,
+// and problem() has one line about it; without the module's file, a frame keeps its module and offset. A file that is
+// not the recorded one is not used either: missing lines are better than wrong ones.
 #pragma once
 
 #include <cstdint>

@@ -12,9 +12,9 @@
 // complete. For each event that measures time and was recorded last, that is looked at when a blocking call returns.
 //
 // What is lost: of more than kOpenEvents such events at a time the oldest is forgotten, so a call that only the time
-// between events needs may be called unneeded; distinct pairs beyond SyncSite::kMostPairs are counted only. Only the first
-// clock that is read after a wait is recorded: where CUDA's run-time reads that one for itself, which is rare, a reading of
-// the program's behind it is not seen.
+// between events needs may be called unneeded; distinct pairs beyond SyncSite::kMostPairs are counted only. Only the
+// first clock that is read after a wait is recorded: where CUDA's run-time reads that one for itself, which is rare, a
+// reading of the program's behind it is not seen.
 #pragma once
 
 #include <cstdint>

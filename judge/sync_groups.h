@@ -37,7 +37,7 @@ class SyncMending final : public ordering::WhatIfSink {
   ordering::FlatMap<bool> known_;
 };
 
-/// Who must be kept, by index, and which sites belong together: for each site its group, 0: none.
+/// The sites that must be kept, by index, and which sites belong together: for each site its group, 0: none.
 struct SyncCover {
   std::vector<std::uint32_t> kept;
   std::vector<std::uint32_t> group;

@@ -33,7 +33,7 @@ struct SyncInput {
   std::vector<IdleMemory> idle;  ///< by position
   /// Why nothing may be called unneeded, one clause each: what is known before the first replay.
   std::vector<std::string> doubts;
-  /// Of these calls, those that CUDA's libraries made for themselves and not the program; may be empty: none is known.
+  /// Returns the calls that CUDA's libraries made for themselves, and not the program. May be empty: none is known.
   std::function<std::vector<ordering::SiteId>(const Places&, std::span<const ordering::SiteId>)> made_by_cuda;
   /// Adds further observers to the first replay; may be empty.
   std::function<void(Judge&)> observe;

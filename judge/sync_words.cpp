@@ -90,7 +90,8 @@ std::string SyncWords::reason(const SyncExposure& exposure) {
   const std::string unseen = exposure.memory == ordering::MemoryKind::Pageable
                                  ? "what the host does with pageable memory cannot be seen"
                                  : "what the host does with " + memory +
-                                       " then was not watched (up to 4 MiB are, as far as --host_guard_cost allows)";
+                                       " was not watched at that time (at most 4 MiB are watched, less if "
+                                       "--host_guard_cost is used up)";
   switch (exposure.why) {
     case Why::HostRead:
       return "the host may read what " + what + " has written, once it has waited: " + unseen + ".";

@@ -28,7 +28,7 @@ class SyncWords {
   std::string between(const SyncSite& site);
   /// A whole sentence; empty for kernels, which share one.
   std::string reason(const SyncExposure& exposure);
-  /// Those of which it is not known what they use; empty: none.
+  /// The kernels of which it is not known what they use. Empty: none.
   std::string kernels(const SyncSite& site);
   std::string replacement(const SyncSite& site);
   /// The others of its group that can, or cannot, be removed; a few of them.

@@ -50,7 +50,7 @@ struct SyncPair {
   std::uint64_t count = 1;
 };
 
-/// What the host may have done, unseen, because of the site; all of the same place and reason are one.
+/// An unseen action of the host that the site may have allowed. All of the same place and reason are one.
 struct SyncExposure {
   ordering::Exposure::Why why{};
   ordering::SiteId site{};  ///< of the operation

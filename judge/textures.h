@@ -6,8 +6,8 @@
 // nobody follows. So what is made of it is an inferred access of known ends, like a pointer into an allocation: see
 // certainty() in ordering/hazard.h. Neither measurements nor evaluated code have these bytes.
 //
-// Each context counts its handles from 1 (measured), so two devices have the same ones. In which context a node of a graph
-// runs is not known: where several contexts have a handle, a node that is given it touches nothing through it.
+// Each context counts its handles from 1 (measured), so two devices have the same ones. In which context a node of a
+// graph runs is not known: where several contexts have a handle, a node that is given it touches nothing through it.
 #pragma once
 
 #include <cstdint>

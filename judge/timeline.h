@@ -6,10 +6,10 @@
 // edges it keeps are for the eye: what a wait waited for, found from simple notes (where each event was last recorded,
 // what was last submitted to each stream), not by the model's clocks. They are never used to judge anything, and are
 // proved against the reference model on random traces (tests/timeline_random_test.cpp): none is drawn where there is no
-// order, and but for copies between two devices (R-CPY-40) no documented order is left out. What the driver waits for
-// today without promise is drawn where a call is made to wait, so not of asynchronous copies. A barrier of the legacy
-// stream is an edge only from and to streams that did something in between; where one stream is used, as
-// PyTorch does, there is none.
+// order, and but for copies between two devices (R-CPY-40) no documented order is left out. Waits of today's driver
+// that no document promises are drawn for calls that are made to wait, so not for asynchronous copies. A barrier of the
+// legacy stream is an edge only from and to streams that did something in between; where one stream is used, as PyTorch
+// does, there is none.
 //
 // WHAT IS KEPT. At most kMost operations, whatever the length of the run. Whenever four times as many have come
 // together, and at the end, the rest goes; these stay, in this order of importance:
@@ -121,7 +121,7 @@ class Timeline : public Observer {
   void call_end(const trace::Item& item);
   void gpu_time(const trace::Item& item);
 
-  // timeline_books.cpp: lanes, edges and buffers
+  // timeline_ledger.cpp: lanes, edges and buffers
   std::uint32_t thread_lane(std::uint16_t thread);
   std::uint32_t stream_lane(ordering::StreamId stream);
   /// `action`: in the sense of R-STR-10.

@@ -276,7 +276,7 @@ const SyncCost* Times::cost(ordering::SiteId site) const {
 
 std::string Times::text() const {
   if (totals_.calls == 0) return {};
-  std::string out = "the host stood still for " + shown(totals_.blocked_ms) + " of " + shown(totals_.span_ms) + " in " +
+  std::string out = "the host was blocked for " + shown(totals_.blocked_ms) + " of " + shown(totals_.span_ms) + " in " +
                     report::counted(totals_.calls, "blocking call");
   if (totals_.timed == 0) return out;
   out += "; because of it the GPU idled for up to " + shown(totals_.gpu_idle_ms) + ", and up to " +

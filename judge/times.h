@@ -11,9 +11,9 @@
 //
 // IDLE is the part of [E, B] in which the GPU did nothing: E is the end of the last operation that was over when the
 // call returned, B the start of the next one that the same thread submitted. Had the call not waited, that operation
-// would have been submitted earlier, but by no more than w2 - w1: so no more than that is counted. What the host would
-// have needed anyway cannot be known, so this is an upper bound of what could be saved. A gap counts for the first call
-// that waited before it. Operations of other threads and streams that keep the GPU busy are taken off.
+// would have been submitted earlier, but by no more than w2 - w1: so no more than that is counted. The time that the
+// host would have needed anyway is not known, so this is an upper bound of what could be saved. A gap counts for the
+// first call that waited before it. Operations of other threads and streams that keep the GPU busy are taken off.
 //
 // OVERLAP: operations that the thread submitted between the call and its next blocking call could have run beside those
 // that the call waited for, had it not waited: for each of their streams, the time from w1, or from the end of what
@@ -37,7 +37,7 @@
 
 namespace streamsan::judge {
 
-/// Of all calls of one site together.
+/// The cost of all calls of one site together.
 struct SyncCost {
   std::uint64_t calls = 0;
   std::optional<double> blocked_ms;   ///< nothing: the trace does not tell (before format 4)

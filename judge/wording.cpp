@@ -357,12 +357,12 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
     }
   }
   if (is_of_pool(hazard) && hazard.earlier.on_stream) {
-    text += " The pool was not told to wait for " + nouns.earlier_stream + ".";
+    text += " The pool was not asked to wait for " + nouns.earlier_stream + ".";
   }
   if (nouns.unseen) text += " The write itself was not seen: the bytes were compared at the call and before the copy.";
   if (hazard.perhaps_signalled && hazard.order_known) {
     text += " A host function behind " + nouns.earlier + op(hazard.earlier) +
-            " may have told the host that it is done: that order is not seen.";
+            " may have notified the host that it is done: that order is not seen.";
   } else if (hazard.perhaps_passed_on && hazard.order_known) {
     text += " But a host thread had waited for " + nouns.earlier + op(hazard.earlier) +
             " by then, and may have passed that on in a way that is not seen (plain atomics, for example); " +
@@ -411,7 +411,7 @@ std::string fix(const Hazard& hazard, const Nouns& nouns) {
         break;
       case NearestEdge::NoPathInGraph:
         out = "add an edge from " + nouns.earlier_at + " to " + nouns.later_at + " (" + calls.add_edges +
-              "()), or under capture record an event behind the first and wait for it before the second";
+              "()), or during capture, record an event after the first and wait for it before the second";
         break;
       case NearestEdge::LaunchEvent:
         out = "call " + calls.record + "(" + nouns.event + ", " + nouns.earlier_stream + ") after " + nouns.earlier_at +

@@ -21,7 +21,7 @@ struct Overlap {
   Chain::Kernel front;  ///< the kernel right in front
 };
 
-/// Who makes an access, and when.
+/// The lane that makes an access, and when.
 struct Actor {
   LaneSlot lane = 0;
   Epoch epoch = 0;

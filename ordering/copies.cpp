@@ -3,8 +3,8 @@
 // The rows of the copy matrix.
 //
 // The six kinds of memory form four sides: what counts is whether the driver can reach the bytes by DMA where they are
-// (device, pinned), has to stage them (pageable), or may migrate them (managed). DeviceAsync memory and arrays behave as
-// Device, Registered as Pinned.
+// (device, pinned), has to stage them (pageable), or may migrate them (managed). DeviceAsync memory and arrays behave
+// as Device, Registered as Pinned.
 //
 // Measured on an H200, driver 580, where the assumed column says more than the documented one:
 //   R-CPY-14  asynchronous device (or managed) to pageable blocks at every size from 4 bytes to 64 MiB;

@@ -2,8 +2,8 @@
 //
 // The copy matrix: what the host has waited for when a copy or a fill returns.
 //
-// A copy is an operation of its stream like any other. What differs is the host side of the call, and that depends on
-// the kinds of memory on both sides and on the form of the call, not on its name: cudaMemcpy from device to device does
+// A copy is an operation of its stream like any other. Only the host side of the call differs, by the kinds of memory
+// on both sides and by the form of the call, not by its name: cudaMemcpy from device to device does
 // not wait, cudaMemcpyAsync between two host buffers does. Every row of the table in copies.cpp names the rule it comes
 // from.
 //
@@ -39,7 +39,7 @@ inline constexpr CopyRule kSyncMemory{Rule::CPY_08, HostEffect::Complete, Rule::
 
 CopyRule copy_rule(MemoryKind dst, MemoryKind src, Form form);
 CopyRule fill_rule(MemoryKind dst, Form form);
-/// Of one copy of a batch.
+/// The rule of one copy of a batch.
 CopyRule batch_rule(MemoryKind dst, MemoryKind src);
 /// Does today's driver use the pageable side of a copy of a batch after the call has returned (R-CPY-33, R-CPY-34)?
 constexpr bool is_used_in_place(AccessMode side, SourceOrder order) {

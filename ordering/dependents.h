@@ -11,17 +11,17 @@
 //   ended(B) = B waits ? ended(A) : began(B)
 // B begins when all blocks of A have triggered or ended, so at least what was over by then is over. Its wait is for the
 // whole of A, and for no more: of the kernels before A it covers those that A itself has waited for. In a chain A, B, C
-// where B never waits, the wait of C says nothing about A (R-LCH-02d). Both sets are empty for a kernel that was launched
-// without the attribute, that is not right behind a kernel (R-LCH-02f), or that something else is put in front of, too.
-// Records of events without timing between the two change nothing (R-LCH-02g): A is still the kernel in front of B.
-// What is not such a kernel comes after everything in front, whatever that waited for (R-LCH-02e): events, copies and
-// host synchronisation need no change.
+// where B never waits, the wait of C says nothing about A (R-LCH-02d). Both sets are empty for a kernel that was
+// launched without the attribute, that is not right behind a kernel (R-LCH-02f), or that something else is put in front
+// of, too. Records of events without timing between the two change nothing (R-LCH-02g): A is still the kernel in front
+// of B. Any other operation comes after everything in front, whatever that waited for (R-LCH-02e): events, copies
+// and host synchronisation need no change.
 //
 // R-LCH-02d is stricter than the hardware that was measured, which held the wait of C until A had ended. It stays an
 // error: the wait is documented for the kernel in front only, and kernels were repaired for exactly this.
 //
-// A trigger publishes nothing (R-LCH-02b). So A is in began(B) even where it triggers behind all that it touches, unless
-// it makes that visible by a fence first. How bad it is to touch what a running kernel touches:
+// A trigger publishes nothing (R-LCH-02b). So A is in began(B) even where it triggers behind all that it touches,
+// unless it makes that visible by a fence first. How bad it is to touch what a running kernel touches:
 //   Sure     it triggers before it is done
 //   Latent   it never triggers: today's driver starts B behind it, though nothing promises that its writes are visible
 //            by then (R-LCH-02a); or it triggers when it is done and without a fence (R-LCH-02b)
@@ -105,7 +105,7 @@ class Chain {
     assumed_ = std::max(assumed_, assumed);
   }
 
-  /// Of the last one, oldest first.
+  /// The kernels of the last launch, oldest first.
   [[nodiscard]] std::span<const Running> began() const { return began_; }
   [[nodiscard]] std::span<const Running> ended() const { return ended_; }
   /// Up to here all was complete, by assumed edges, when the last one began.

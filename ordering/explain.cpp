@@ -18,12 +18,12 @@ const DirectWait* direct_wait(const Lane& later, const UnorderedPair& pair) {
   const DirectWait& wait = later.history.waits[pair.earlier_lane];
   if (wait.op == kNoOp || wait.source != pair.earlier.stream) return nullptr;
   if (pair.later.on_stream) return &wait;
-  // The host goes on with what it is told after the wait; and it may have synchronised with more than the event.
+  // The host goes on with what it learns after the wait; and it may have synchronised with more than the event.
   return wait.op >= pair.earlier.op && pair.host[pair.earlier_lane] <= wait.record.epoch ? &wait : nullptr;
 }
 
-/// Is the event that was waited for the right one, which is recorded at the wrong place? `behind`: the first record after
-/// the earlier access, of another event. explain.h, WHICH EVENT IS MEANT.
+/// Is the event that was waited for the right one, which is recorded at the wrong place? `behind`: the first record
+/// after the earlier access, of another event. explain.h, WHICH EVENT IS MEANT.
 bool recorded_before_its_work(const DirectWait& wait, const EventCall& behind, const Access& earlier) {
   const EventCall& record = wait.record;
   if (wait.op < earlier.op) return false;

@@ -3,22 +3,24 @@
 // Why does nothing order two operations? The edge that comes nearest to doing so.
 //
 // A report that only says "unordered" leaves the search to its reader. Nearly always the program has an edge with a
-// mistake: the event was recorded too early (or by the launch itself, which is before the kernel has ended), or never, or nothing waits for it. Each lane therefore keeps a few facts
-// about the event calls made on it: the last records, the last wait on a never-recorded event, and for every other lane
-// the last wait that led directly from it. These facts only explain; they never order anything.
+// mistake: the event was recorded too early (or by the launch itself, which is before the kernel has ended), or never,
+// or nothing waits for it. Each lane therefore keeps a few facts about the event calls made on it: the last records,
+// the last wait on a never-recorded event, and for every other lane the last wait that led directly from it. These
+// facts only explain; they never order anything.
 //
 // Choice, the most helpful first: a wait on a never-recorded event (nearly always the bug itself); a wait for an event
-// recorded too early, unless another event seems to be meant; the first record after the access, which nobody waits for;
-// the legacy stream beside a non-blocking one; a host synchronisation with another device; one that came too early; none.
+// recorded too early, unless another event seems to be meant; the first record after the access, which nobody waits
+// for; the legacy stream beside a non-blocking one; a host synchronisation with another device; one that came too
+// early; none.
 //
 // WHICH EVENT IS MEANT. A buffer of several slots has an event for each. If they are recorded before the work instead
-// of behind it, the next record after that work is the other slot's, and has nothing to do with it. If they are recorded
-// rightly and the later lane waits for the wrong one, the next record is the right one. Seen from one lane both are an
-// alternation of records and work. What tells them apart is to which work a record belongs: the one behind which it
-// stands, or the one before which it stands. It belongs before its work if nothing was submitted to the lane before it,
-// or, in the first turn of a ring, nothing by that place in the program, or if its work was submitted sooner after it
-// than anything before it. The first waits of a ring find nothing recorded: they are right, and no explanation of
-// what goes wrong in a later turn.
+// of behind it, the next record after that work is the other slot's, and has nothing to do with it. If they are
+// recorded rightly and the later lane waits for the wrong one, the next record is the right one. Seen from one lane
+// both are an alternation of records and work. What tells them apart is to which work a record belongs: the one behind
+// which it stands, or the one before which it stands. It belongs before its work if nothing was submitted to the lane
+// before it, or, in the first turn of a ring, nothing by that place in the program, or if its work was submitted sooner
+// after it than anything before it. The first waits of a ring find nothing recorded: they are right, and no explanation
+// of what goes wrong in a later turn.
 //
 // What is lost: indirect edges are not searched, and each lane keeps few facts of each kind, so the explanation may be
 // None although there is an edge that nearly orders the two. The hazard itself does not depend on it.

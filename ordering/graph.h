@@ -5,28 +5,28 @@
 //
 // It is looked at twice:
 //
-//   INSIDE, once for each instantiation and each update (check_graph). Two nodes without a path between them may run side
-//   by side (R-GRF-23); if what they touch conflicts, each launch has that race. The graph is run in a model of its own:
-//   its nodes are divided into chains, each of which is a stream, and an edge from chain to chain is an event. So a
-//   conflict inside of a graph is judged as one between streams, by the same code.
+//   INSIDE, once for each instantiation and each update (check_graph). Two nodes without a path between them may run
+//   side by side (R-GRF-23); if what they touch conflicts, each launch has that race. The graph is run in a model of
+//   its own: its nodes are divided into chains, each of which is a stream, and an edge from chain to chain is an event.
+//   So a conflict inside of a graph is judged as one between streams, by the same code.
 //
-//   OUTSIDE, at each launch (Model::graph_launch). A launch is one step of its stream, and of the sequence of the launches
-//   of this executable graph (R-GRF-35). Its accesses are those of all nodes, each of which remembers its node. They are
-//   compared with everything that is not part of this launch; among themselves they count as ordered.
+//   OUTSIDE, at each launch (Model::graph_launch). A launch is one step of its stream, and of the sequence of the
+//   launches of this executable graph (R-GRF-35). Its accesses are those of all nodes, each of which remembers its
+//   node. They are compared with everything that is not part of this launch; among themselves they count as ordered.
 //
 // Three kinds of nodes divide the step, because somebody outside sees a part of it:
 //   * a node that records an event (R-GRF-30): who waits for the event comes after the nodes before that one, and not
-//     after the others. So the step has parts, each with an epoch of its own; the first holds what comes before the first
-//     record, and so on. Of records that are not ordered among themselves, the second counts as after the first: that is
-//     more order, and may hide a race.
+//     after the others. So the step has parts, each with an epoch of its own; the first holds what comes before the
+//     first record, and so on. Of records that are not ordered among themselves, the second counts as after the first:
+//     that is more order, and may hide a race.
 //   * a node that waits for an event (R-GRF-31) puts only what comes behind it after that event. The event is what it
 //     is when the graph is launched.
 //   * memory of a graph (R-GRF-45) begins and ends in the order of the nodes, anew at each launch.
 //
-// A CONDITIONAL NODE (R-GRF-27) runs its bodies any number of times, one after the other, as the device decides. Whoever
-// makes the graph puts the nodes of the bodies between a beginning and an end, like those of a child graph, one body
-// after the other: at most one of them runs at a time. Each is marked as conditional. So the order through the node as a
-// whole is sure, and a conflict with what is inside is possible, whatever else is known.
+// A CONDITIONAL NODE (R-GRF-27) runs its bodies any number of times, one after the other, as the device decides.
+// Whoever makes the graph puts the nodes of the bodies between a beginning and an end, like those of a child graph, one
+// body after the other: at most one of them runs at a time. Each is marked as conditional. So the order through the
+// node as a whole is sure, and a conflict with what is inside is possible, whatever else is known.
 //
 // WHAT IS LOST, towards silence: a graph with more than kMostChains parallel chains gets more order inside than it has;
 // past kMostWaits waits for events all nodes come after the event; of two nodes that use the same bytes, each behind a

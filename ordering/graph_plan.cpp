@@ -81,8 +81,8 @@ Graph::Graph(std::vector<GraphNode> nodes) : nodes_(std::move(nodes)) {
     plan_.parts = std::max(plan_.parts, parts[i] + 1);
     if (is_step(nodes_[i].kind)) plan_.steps.push_back({i, parts[i], waits[i]});
   }
-  // Within a part those come first that wait for less: an access that has waited stands for those that it waited for, and
-  // one that has not must still meet them.
+  // Within a part those come first that wait for less: an access that has waited stands for those that it waited for,
+  // and one that has not must still meet them.
   std::stable_sort(plan_.steps.begin(), plan_.steps.end(), [](const LaunchPlan::Step& a, const LaunchPlan::Step& b) {
     return std::pair(a.part, std::popcount(a.waits)) < std::pair(b.part, std::popcount(b.waits));
   });

@@ -69,11 +69,10 @@ constexpr bool is_inside_graph(const Access& access) { return access.node != 0 &
 /// A conflict with it is possible, never certain, whatever its bytes are.
 constexpr bool is_at_most_possible(const Access& access) { return access.conditional || access.signalled; }
 
-/// How the bytes of an access are known. Of the last three: whatever is certain with an earlier one is certain with a
-/// later one.
+/// How the bytes of an access are known. Whatever is certain with one of the last three is certain with those after it.
 enum class Evidence : std::uint8_t { Inferred, Widened, Learned, Sure };
 
-/// Of the bytes alone: if it touches any.
+/// The evidence for the bytes alone, if the access touches any.
 constexpr Evidence evidence_of_bytes(const Access& access) {
   if (!access.exact) return Evidence::Inferred;
   if (access.widened) return Evidence::Widened;
@@ -197,8 +196,8 @@ class HazardSink {
 ///   signalled           Possible: the words that its kernel waits for may order the two, and nobody sees that order.
 ///   widened, anything   Possible: an upper bound is a reason to look, not evidence.
 ///   learned, anything   Possible, for the same reason: an earlier launch did it, and the judge asks for a measurement.
-///                       But certain if the other one is the start or the end of the allocation: that is a matter of its
-///                       life and not of bytes, and the last launch before a free cannot be measured later.
+///                       But certain if the other one is the start or the end of the allocation: that is a matter of
+///                       its life and not of bytes, and the last launch before a free cannot be measured later.
 ///   exact, exact        Certain: the bytes overlap. But possible if the one is a touch by the host, and the other an
 ///                       atomic access that is atomic for the host, too: words that both sides poll or update are how
 ///                       programs signal (R-UM-11), and whether the host's touch is atomic is not seen.
@@ -206,16 +205,16 @@ class HazardSink {
 ///   exact, inferred     Nothing at all if the exact range ends at or before p. Certain if it is the whole allocation.
 ///                       Else possible if the exact one is a touch by the host, of which often only the first byte is
 ///                       known, or a launch of the same function with other arguments, which may be another slice.
-///                       Else certain if it holds p and has at least one byte for each device thread: a kernel with more
-///                       threads than bytes copied works on more than the range, as the interior kernel beside a
+///                       Else certain if it holds p and has at least one byte for each device thread: a kernel with
+///                       more threads than bytes copied works on more than the range, as the interior kernel beside a
 ///                       halo-row copy. Else possible.
-///                       If the inferred one is bounded: certain if the exact one is all of its range, else possible. Where
-///                       a texture is read says no argument, so that nothing tells one tile from another.
+///                       If the inferred one is bounded: certain if the exact one is all of its range, else possible.
+///                       No argument says where a texture is read, so that nothing distinguishes two tiles.
 ///   inferred, inferred  Certain if both got the very same p, the kernels are different functions, and their thread
 ///                       counts differ by at most a factor 32 (a pack or boundary kernel has far fewer threads than the
 ///                       interior kernel beside it). One function launched twice with the same p may slice by another
-///                       argument: possible, unless the argument hashes are equal too. Possible if one of them is parted:
-///                       who is given all layers or levels is told by another argument which one is meant.
+///                       argument: possible, unless the argument hashes are equal too. Possible if one of them is
+///                       parted: of the layers or levels it is given, it may use the one that another argument says.
 ///   atomic, inferred    As above if the other side surely reads, or its writes are known. A kernel that is inferred to
 ///                       write may do so by atomics itself: possible.
 ///

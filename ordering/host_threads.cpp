@@ -19,7 +19,8 @@
 //
 // So the certain hazards are those of joined threads, neither more nor fewer. What seeing adds are possible ones: those
 // that joined threads miss because one thread happened to wait before the other one went on. Runs whose
-// locks, joins and the like come in the same order then have the same findings, and the certainty says what a run proves.
+// locks, joins and the like come in the same order then have the same findings, and the certainty says what a run
+// proves.
 //
 // The joined order costs no second set of clocks. An operation that joined threads submit comes after what the seen
 // order puts before it, and after what everybody knew when it or one of its predecessors was submitted. The latter only

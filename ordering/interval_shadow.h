@@ -42,7 +42,7 @@ class IntervalShadow {
     AccessPool::Index access = 0;
     friend bool operator==(const Reference&, const Reference&) = default;
   };
-  /// That of the naive specification.
+  /// The relation of the naive specification.
   friend bool stands_for(const Reference& later, const Reference& earlier) {
     const bool alike = later.mode == earlier.mode && later.atomic_for_host <= earlier.atomic_for_host;
     return (later.mode == AccessMode::Write || alike) && later.evidence >= earlier.evidence;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What lives where: allocations, the blocks of pools in them, and what is kept of both after their end, each with the
-// accesses to it (shadow.h). Nothing here compares or reports.
+// Everything with a life: allocations, the blocks of pools in them, and what is kept of both after their end, each with
+// the accesses to it (shadow.h). Nothing here compares or reports.
 #pragma once
 
 #include "ordering/allocations.h"

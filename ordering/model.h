@@ -68,7 +68,7 @@
 
 namespace streamsan::ordering {
 
-/// Who is calling. The site is what a report will print for the operation.
+/// The thread that calls, and where. The site is what a report will print for the operation.
 struct Call {
   ThreadId thread{};
   SiteId site{};
@@ -198,8 +198,8 @@ class Model {
   /// The allocation that holds the address, blocks aside; or a block that no allocation holds; or nullptr. Valid until
   /// the next non-const call.
   [[nodiscard]] const AllocationInfo* find_allocation(Address address) const;
-  /// The kind of memory at an address of a copy: an array that is not known, whose address is 0, lies on the device, and
-  /// memory that was not allocated here is pageable.
+  /// The kind of memory at an address of a copy: an array that is not known, whose address is 0, lies on the device,
+  /// and memory that was not allocated here is pageable.
   [[nodiscard]] MemoryKind kind_at(Address address) const;
   /// The live allocations that meet the range, by address, then the live blocks of pools that do.
   void visit_memory(Range range, const std::function<void(const AllocationInfo&)>& visit) const;
@@ -290,7 +290,8 @@ class Model {
   /// handed out for, or at once.
   AllocationId block_allocate_without_stream(Call call, Range range);
   void block_free_without_stream(Call call, Address base);
-  /// The same of any block whose pool may still wait for streams, before it hands the block out again: nothing is compared.
+  /// The same of any block whose pool may still wait for streams, before it hands the block out again: nothing is
+  /// compared.
   void block_free_unchecked(Call call, Address base);
   /// The live block that begins at the address, or nullptr. Valid until the next non-const call.
   [[nodiscard]] const AllocationInfo* find_block(Address base) const;

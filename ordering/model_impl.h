@@ -64,7 +64,7 @@ struct Model::Impl {
   void touch_by_host(const Access& access, Range range, const HostClock& host);
   /// The copies of a batch that read their sources before the call returns.
   void read_during_call(std::span<const BatchPart> parts, Access access, HostClock& host);
-  /// Pageable memory is the actor's, a copy, until that is complete.
+  /// Pageable memory is lent to `actor`, a copy, until the copy is complete.
   void lend(const Footprint& side, Access access, const Actor& actor);
   /// What a node of a graph touches, in the lane's present operation.
   void touch_node(const GraphNode& node, Access access, const Actor& actor);

@@ -102,7 +102,7 @@ class PointerShadow {
 
   bool has_bounded_ = false;
   FlatMap<History> histories_;
-  /// Of each lane, the newest read and the newest write, and older ones that it does not come after (dependents.h).
+  /// The newest read and write of each lane, and older ones that it does not come after (dependents.h).
   std::vector<Reference> newest_;
 };
 

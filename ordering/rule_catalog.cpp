@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The catalogue of rules, and docs/rules.md made of it. The page is printed, never edited: a rule is stated in one of the
-// two tables and nowhere else.
+// The catalogue of rules, and docs/rules.md made of it. The page is printed, never edited: a rule is stated in one of
+// the two tables and nowhere else.
 #include "ordering/rule_catalog.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Names of the ordering rules. The rows, and how to add one, are in rules.def; docs/model.md explains what they mean
-// together, docs/rules.md lists them. A rule's id is the only thing a report, a test and a page of documentation need to
-// share.
+// together, docs/rules.md lists them. A rule's id is the only thing a report, a test and a page of documentation need
+// to share.
 #pragma once
 
 #include <cstddef>

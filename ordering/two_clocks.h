@@ -6,7 +6,8 @@
 // driver also makes. So everything documented is also assumed:
 //   invariant: documented <= assumed in every lane.
 // A documented edge joins both clocks, an assumed edge joins the assumed clock only, so the invariant holds by
-// construction, in every variant (vector_clock.h). An earlier access found in neither clock is unordered; found in the assumed clock only, it is latent.
+// construction, in every variant (vector_clock.h). An earlier access found in neither clock is unordered; found in the
+// assumed clock only, it is latent.
 #pragma once
 
 #include "ordering/vector_clock.h"

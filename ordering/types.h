@@ -14,8 +14,8 @@ namespace streamsan::ordering {
 using Address = std::uint64_t;  ///< A virtual address. Under UVA host and device addresses share one space.
 using Bytes = std::uint64_t;    ///< A size in bytes.
 
-/// Where CUDA arrays are, which have no address of their own (interposer/arrays.h): beyond the addresses of all 64-bit
-/// platforms, and below kMostAddress of rows.h.
+/// The addresses of CUDA arrays, which have none of their own (interposer/arrays.h), begin here: beyond the addresses
+/// of all 64-bit platforms, and below kMostAddress of rows.h.
 inline constexpr Address kFirstArrayAddress = Address{1} << 61;
 constexpr bool is_array_address(Address address) {
   return address >= kFirstArrayAddress && address < kFirstArrayAddress * 2;
@@ -51,8 +51,8 @@ constexpr Range intersection(Range a, Range b) {
   return {a.begin > b.begin ? a.begin : b.begin, a.end < b.end ? a.end : b.end};
 }
 
-/// Bytes touched by one side of a copy, by a fill, or by a kernel: `slices` times `rows` runs of `width` bytes, the rows `pitch`
-/// apart and the slices `slice_pitch`. Linear: rows = slices = 1.
+/// Bytes touched by one side of a copy, by a fill, or by a kernel: `slices` times `rows` runs of `width` bytes, the
+/// rows `pitch` apart and the slices `slice_pitch`. Linear: rows = slices = 1.
 struct Footprint {
   Address base = 0;  ///< 0: a side that is not known (an array of another API): no access
   Bytes width = 0;

@@ -32,7 +32,7 @@ class Variants {
  public:
   explicit Variants(const WhatIf& what_if);
 
-  /// Who has the order that a call makes. Valid until the next call with the same site and effect.
+  /// The variants in which the call's order exists. Valid until the next call with the same site and effect.
   [[nodiscard]] Among makes(SiteId site, Effect effect);
   /// What is put in where the site's wait is made; moved there; recorded behind its operations. Few.
   [[nodiscard]] std::span<Put* const> put_at(SiteId site) const { return list(at_, site); }

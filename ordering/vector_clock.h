@@ -52,9 +52,9 @@ struct Deviation {
 
 class VectorClock {
  public:
-  /// Of the base.
+  /// The epoch in the base.
   [[nodiscard]] Epoch operator[](LaneSlot lane) const { return lane < epochs_.size() ? epochs_[lane] : 0; }
-  /// Of a variant.
+  /// The epoch in a variant.
   [[nodiscard]] Epoch in(VariantId variant, LaneSlot lane) const;
   /// In every program.
   [[nodiscard]] bool covers(LaneSlot lane, Epoch epoch) const {
@@ -64,7 +64,7 @@ class VectorClock {
     return deviations_cover(lane, epoch);
   }
   [[nodiscard]] std::size_t size() const { return epochs_.size(); }
-  /// Those of the lane, by variant.
+  /// The deviations of the lane, by variant.
   [[nodiscard]] std::span<const Deviation> deviations(LaneSlot lane) const;
 
   /// In every program.
@@ -106,7 +106,7 @@ class VectorClock {
   [[nodiscard]] bool deviations_within(const VectorClock& other) const;
   /// What join() of all makes of the deviations; the base is yet to be joined.
   void join_deviations(const VectorClock& other);
-  /// What takes the place of the lane's deviations after a join, appended to `out`.
+  /// Appends to `out` the deviations that the lane has after the join.
   void join_lane(LaneSlot lane, std::span<const Deviation> mine, std::span<const Deviation> theirs,
                  const VectorClock& other, const Among& among, std::vector<Deviation>& out);
 

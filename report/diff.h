@@ -52,7 +52,7 @@ struct Diff {
   std::vector<DiffEntry> unchanged;
   std::size_t by_order_of_threads = 0;  ///< of the unchanged ones: those whose severity differs for that reason
   std::optional<SyncDiff> syncs;
-  std::vector<std::string> doubts;  ///< what makes the comparison less than it seems; a line each
+  std::vector<std::string> doubts;  ///< reasons to distrust the comparison; a line each
 
   /// Something new, or worse, of this severity or a graver one.
   [[nodiscard]] bool fails(Severity severity) const;

@@ -81,7 +81,7 @@ struct OverlapReport {
 };
 
 /// An operation referred to by the explanation: the record or the wait of the event that comes nearest, where memory
-/// was freed, a call that failed. Of a misuse of an event, which has no accesses, the operations themselves.
+/// was freed, a call that failed. For a misuse of an event, which has no accesses: the operations themselves.
 struct RelatedOp {
   std::string what;  ///< "cudaEventRecord", "freed by cudaFreeAsync"
   std::string api;   ///< the function called, as AccessReport::api
@@ -116,7 +116,7 @@ struct SyncReport {
   KernelBytes evidence = KernelBytes::Inferred;
   std::uint32_t group = 0;  ///< unneeded one by one, but not all of the same group; 0: none
   bool removable = false;   ///< unneeded: all that are removable were left out together, and the replay was clean
-  std::optional<double> blocked_ms;   ///< the host stood still in it
+  std::optional<double> blocked_ms;   ///< the host was blocked in it
   std::optional<double> gpu_idle_ms;  ///< the GPU had nothing to do because of it
   std::optional<double> overlap_ms;   ///< GPU work that could have run beside other work but for it
 };
@@ -143,11 +143,11 @@ struct Finding {
   std::string fingerprint;         ///< 16 hex digits; the same for the same pair of places in another run
   std::uint64_t count = 1;         ///< conflicts that are folded into this one, each as severe as it
   std::uint64_t weaker = 0;        ///< conflicts of the same two places that are less severe: not in `count`
-  /// Possible only because another host thread had waited for the earlier operation by then, and may have passed that on
-  /// in a way that is not seen. In a run in which it waits later the finding is an error.
+  /// Possible only because another host thread had waited for the earlier operation by then, and may have passed that
+  /// on in a way that is not seen. In a run in which it waits later the finding is an error.
   bool passed_on = false;
-  /// Of findings that one missing edge explains: the fingerprint of the most severe, the first. `fix` is the same in
-  /// all, and repairs all. Empty: it stands alone. Of one process.
+  /// Findings of one process that one missing edge explains share this: the fingerprint of the first of the most
+  /// severe. `fix` is the same in all of them, and repairs all. Empty: the finding belongs to no group.
   std::string group;
   bool suppressed = false;
 };

@@ -28,8 +28,8 @@ using Fingerprint = HashedWords<Fnv1a>;
 
 std::string lasting_fingerprint(const Finding& finding);
 
-/// Of a race: the same for the same two places whichever of them came first, which two host threads may settle
-/// differently in each run. Empty: it is no race.
+/// A fingerprint of a race that is the same whichever of the two places came first: two host threads may settle that
+/// differently in each run. Empty: the finding is no race.
 std::string mirrored_fingerprint(const Finding& finding);
 
 /// Findings of one fingerprint: of several processes, or certain in one launch and possible in another.

@@ -15,8 +15,8 @@
 
 namespace streamsan::report {
 
-/// Goes up when a field is added that a reader may want to ask for: 2 has "sync", 3 has "waits" (the synchronising calls
-/// that are to stay, which were findings before). A file without a number is of 1.
+/// Goes up when a field is added that a reader may want to ask for: 2 has "sync", 3 has "waits" (the synchronising
+/// calls that are to stay, which were findings before). A file without a number is of 1.
 inline constexpr std::uint32_t kJsonSchema = 3;
 
 std::string json(std::span<const Finding> findings, const Summary& summary);

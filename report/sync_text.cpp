@@ -71,7 +71,7 @@ std::string access_phrase(const AccessReport& access, const TextOptions& options
 std::string numbers(const SyncReport& sync) {
   std::string out = counted(sync.calls, "call");
   if (sync.idle_calls) out += ", " + std::to_string(sync.idle_calls) + " of them with nothing to wait for";
-  if (sync.blocked_ms) out += ", the host stood still for " + milliseconds(*sync.blocked_ms);
+  if (sync.blocked_ms) out += ", the host was blocked for " + milliseconds(*sync.blocked_ms);
   if (sync.gpu_idle_ms) out += ", the GPU had nothing to do for " + milliseconds(*sync.gpu_idle_ms);
   if (sync.overlap_ms) out += ", overlap lost " + milliseconds(*sync.overlap_ms);
   return out;

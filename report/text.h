@@ -33,7 +33,7 @@ std::string follower_text(const Finding& finding, const TextOptions& options);
 /// The same of another process, whose report was printed: two lines.
 std::string again_text(const Finding& finding, std::uint32_t whole_of, const TextOptions& options);
 
-/// "src/train.cu:88:5 in step()", or the best there is. Of the later access.
+/// The place of the later access: "src/train.cu:88:5 in step()", or the best there is.
 std::string place(const Finding& finding, const TextOptions& options);
 
 /// "read-after-write race", "free-while-in-use", ...
@@ -54,8 +54,8 @@ std::string origin(const BufferReport& buffer);
 /// "src/train.cu:88:5", or the module and offset.
 std::string location(const Frame& frame, const TextOptions& options);
 
-/// The frames of the program, one a line; of a stack of nothing else the first three. Those of Python are a block of
-/// their own behind the others.
+/// The frames of the program, one a line. If a stack has none of these: its first three. Frames of Python are a block
+/// of their own behind the others.
 void append_stack(std::string& out, const std::vector<Frame>& stack, const TextOptions& options);
 
 /// "read": inside of a sentence.

@@ -19,7 +19,8 @@ cuda_wheels=$cache/cuda/nvidia/cu13
 packages_to_run=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev libzstd-dev liblz4-dev)
 # What the tests need on top.
 packages_to_test=(python3 libgtest-dev binutils make)
-# Parts that can be left out: streamsan-tidy and its tests, the tests of the HTML report, and those of the scripts' style.
+# Parts that can be left out: streamsan-tidy and its tests, the tests of the HTML report, and those of the scripts'
+# style.
 packages_of_analyzer=(libclang-22-dev llvm-22-dev clang-22 clang-tidy-22 clang-tools-22)
 packages_of_browser=(chromium fonts-dejavu-core)
 packages_to_lint=(shellcheck)
@@ -62,8 +63,8 @@ read_package_lists() {
 # Wanted by the caller; installed at once by install_wanted.
 to_install=()
 
-# want PURPOSE PACKAGE...: all of them or the end. PURPOSE completes "... is needed to". Where packages cannot be installed
-# what they bring may be there all the same, from other packages or built by hand: CMake names what is not.
+# want PURPOSE PACKAGE...: all of them or the end. PURPOSE completes "... is needed to". Where packages cannot be
+# installed what they bring may be there all the same, from other packages or built by hand: CMake names what is not.
 want() {
   local purpose=$1 missing package
   shift
@@ -161,8 +162,8 @@ find_cuda() {
   return 1
 }
 
-# The parts of the toolkit that are used here, as wheels: 0.4 GB instead of 5. `made-of` is written last: a folder without
-# it, or of other parts, is made again.
+# The parts of the toolkit that are used here, as wheels: 0.4 GB instead of 5. `made-of` is written last: a folder
+# without it, or of other parts, is made again.
 # curand is for its headers, which clang includes in every CUDA source.
 cuda_parts=(cuda-nvcc cuda-crt nvvm cuda-runtime cuda-profiler-api cuda-cccl cuda-cupti nvtx cuda-sanitizer-api curand)
 install_cuda_wheels() {
@@ -186,8 +187,8 @@ need_cuda() {
   find_cuda || die "CUDA Toolkit 13.0 or later not found; install it, or set CUDA_PATH to where it is"
 }
 
-# Where sanitizer.h is, as an option of CMake's; the agent that measures footprints is built with it. Toolkits have it in
-# their compute-sanitizer folder, where CMake finds it; those made of wheels may not.
+# Where sanitizer.h is, as an option of CMake's; the agent that measures footprints is built with it. Toolkits have it
+# in their compute-sanitizer folder, where CMake finds it; those made of wheels may not.
 sanitizer_option=()
 need_sanitizer_header() {
   local folder

@@ -142,7 +142,8 @@ defaults = "kernel_code=0 footprint_cache=off mention_waits=0" + ("" if gpu else
 # An emulator takes so long for a fault that the share of time that guards may take would be used up at once.
 if config.emulated:
     defaults += " host_guard_cost=100"
-# A program that hangs fails its test and not the whole suite. (lit's own time limit needs a package that may be absent.)
+# A program that hangs fails its test and not the whole suite. (lit's own time limit needs a package that may be
+# absent.)
 patience = 900 if config.emulated else 120
 streamsan = f"{quote(os.path.join(tools, 'default-options'))} {defaults} -- timeout -k 5 {patience} {quote(config.streamsan)}"
 run = f"{streamsan} run --"

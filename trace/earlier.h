@@ -99,7 +99,7 @@ class EarlierFile {
   [[nodiscard]] std::size_t count() const { return head_ ? head_->launches : 0; }
   [[nodiscard]] const EarlierLaunch* launches() const { return reinterpret_cast<const EarlierLaunch*>(head_ + 1); }
 
-  /// Null: there is none. Of a file that is not sorted any of its launches, or none.
+  /// Null: there is none. If the file is not sorted: any of its launches, or none.
   [[nodiscard]] const EarlierLaunch* find(std::uint64_t key) const {
     std::size_t first = 0;
     for (std::size_t last = count(); first < last;) {
@@ -110,7 +110,7 @@ class EarlierFile {
     }
     return nullptr;
   }
-  /// Of one of its launches; null: they are not in the file.
+  /// The pieces of one of its launches. Null: they are not in the file.
   [[nodiscard]] const Piece* pieces(const EarlierLaunch& launch) const {
     if (launch.first_piece > head_->pieces || launch.pieces > head_->pieces - launch.first_piece) return nullptr;
     return reinterpret_cast<const Piece*>(launches() + count()) + launch.first_piece;

@@ -24,10 +24,9 @@
 // for a record with n continuation slots, so positions are total over all threads and cost no lock:
 //   * RecordPoint::End rows (creates, enqueues, successful queries) reserve after the real call returned;
 //   * RecordPoint::Begin rows (frees, destroys, blocking calls, host functions) reserve before the real call, fill in
-//   the record, and
-//     publish it (or cancel it) when the call has returned. A blocking call publishes a second record, CallEnd, when it
-//     has returned; the edge to the host belongs there. Synchronisations are published before the real call, so that
-//     the judge does not wait with them: whether they succeeded stands in the CallEnd.
+//     the record, and publish it (or cancel it) when the call has returned. A blocking call publishes a second record,
+//     CallEnd, when it has returned; the edge to the host belongs there. Synchronisations are published before the real
+//     call, so that the judge does not wait with them: whether they succeeded stands in the CallEnd.
 // A call that other threads do not wait for may take any place between its start and its return, so this order agrees
 // with every order that the program can rely on.
 //
@@ -222,8 +221,8 @@ enum class SourceOrder : std::uint32_t {
   Any,         ///< from the call on, before the batch is complete
 };
 
-/// One part of a batch: moves `width` bytes of each row from the source to the destination. A part without a source only
-/// writes, one without a destination only reads; an array that is not known is such a side.
+/// One part of a batch: moves `width` bytes of each row from the source to the destination. A part without a source
+/// only writes, one without a destination only reads; an array that is not known is such a side.
 struct [[gnu::may_alias]] BatchPart {
   std::uint64_t dst;
   std::uint64_t src;
@@ -271,7 +270,7 @@ enum class NodeKind : std::uint32_t {
   Conditional,  ///< a conditional node, whose bodies follow (format 12; before it was Opaque)
   Body,         ///< a graph that it may run, whose nodes follow. Its handle is that of the graph plus one: no node's
 };
-/// Of GraphEdges, in the first word of an edge.
+/// Bits of the first word of an edge, in GraphEdges.
 inline constexpr std::uint64_t kEdgeProgrammatic = std::uint64_t{1} << 63;
 inline constexpr unsigned kEdgePortShift = 56;
 inline constexpr std::uint64_t kEdgeNode = (std::uint64_t{1} << kEdgePortShift) - 1;
@@ -382,7 +381,7 @@ struct Record {
     static_assert(sizeof(Words<kKind>) <= sizeof w);
     return *reinterpret_cast<const Words<kKind>*>(w);
   }
-  /// Of the kinds that begin with stream and context.
+  /// The words of the kinds that begin with stream and context.
   InStream& in_stream() { return *reinterpret_cast<InStream*>(w); }
   const InStream& in_stream() const { return *reinterpret_cast<const InStream*>(w); }
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parts of a file in memory, from any offset: the kernel wants a boundary of pages, and up to format 6 a trace's chunks begin
-// behind a header of 4 KiB, which is less than a page where pages have 64. Such a part is mapped from the boundary below on.
+// Parts of a file in memory, from any offset: the kernel wants a boundary of pages, and up to format 6 a trace's chunks
+// begin behind a header of 4 KiB, which is less than a page where pages have 64. Such a part is mapped from the
+// boundary below on.
 #pragma once
 
 #include <sys/mman.h>

@@ -6,8 +6,7 @@
 // full, the file may have been cut or be no trace at all. So:
 //   * a slot is looked at only when the file is known to be long enough to hold it;
 //   * a record is yielded only when its kind is known, its continuation stays in its chunk, and the lengths it states
-//   fit
-//     in its continuation. Whoever consumes it may index the payload by those lengths without checking again;
+//     fit in its continuation. Whoever consumes it may index the payload by those lengths without checking again;
 //   * the first record that breaks these rules ends the reading: what follows it cannot be found reliably. What came
 //     before stands, and problem() says in one sentence what is missing.
 //
@@ -16,8 +15,8 @@
 // which a caller must ask is: is the process gone?, then finish(), then read on until End; the other way round loses
 // records that were published in between.
 //
-// FUNCTIONS. The recorder may have another table of driver functions than the reader has. What is yielded names functions
-// by the reader's own rows; functions.h says what stands for those that have none.
+// FUNCTIONS. The recorder may have another table of driver functions than the reader has. Yielded records name
+// functions by the reader's own rows; functions.h says what stands for those that have none.
 //
 // CONSUMED CHUNKS. With Options::consume, a chunk that has been read is given back: unmapped, and punched out of the
 // file. A trace that was consumed this way and is then read again has holes at its start; they are counted, not

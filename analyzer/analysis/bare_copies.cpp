@@ -2,14 +2,14 @@
 //
 // omitted-stream, its other half: cudaMemset or cudaMemcpy in a function that has a stream to work on.
 //
-// These have no place for a stream and go to the default one. The name says "synchronous", which is why they are written
-// between the work of a stream. But a fill, and a copy from device to device, return before they are done (R-CPY-50,
-// R-CPY-04); and none of them waits for what a non-blocking stream was given before (R-STR-12). So a fill or such a copy
-// races with the work on the parameter's stream behind it, and every one of them with the work in front of it, if both
-// use the same memory. What the function promises its callers is the same as for a launch without a stream.
+// These have no place for a stream and go to the default one. The name says "synchronous", which is why they are
+// written between the work of a stream. But a fill, and a copy from device to device, return before they are done
+// (R-CPY-50, R-CPY-04); and none of them waits for what a non-blocking stream was given before (R-STR-12). So a fill or
+// such a copy races with the work on the parameter's stream behind it, and every one of them with the work in front of
+// it, if both use the same memory. What the function promises its callers is the same as for a launch without a stream.
 //
-// A copy to a variable of the device (cudaMemcpyToSymbol) in front of the work is one, too: the next call of the function
-// writes that variable again while the work of this one may still read it.
+// A copy to a variable of the device (cudaMemcpyToSymbol) in front of the work is one, too: the next call of the
+// function writes that variable again while the work of this one may still read it.
 //
 // Silent: where the host, an event or code that is not known may order the two in between; where the parameter is no
 // evidence (given_stream.h); copies between host and device in front of the work, since these return when the host's

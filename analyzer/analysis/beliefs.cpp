@@ -17,8 +17,8 @@ using ir::OpKind;
 using LKind = Location::Kind;
 using VKind = Value::Kind;
 
-/// Is it the stream of a library's handle that an object or the program keeps? It was set elsewhere, by the constructor as a
-/// rule, and so may be any stream of the class. That of a handle which a caller gives is the caller's affair.
+/// Is it the stream of a library's handle that an object or the program keeps? It was set elsewhere, by the constructor
+/// as a rule, and so may be any stream of the class. That of a handle which a caller gives is the caller's affair.
 bool is_of_kept_handle(const Values& values, const Value& stream) {
   if (stream.kind != VKind::Content) return false;
   const Location* at = &values[stream.location];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Of the hazards that are raised, those that are reported.
+// Chooses which of the raised hazards are reported.
 //
 // One missing order shows in many pairs: whatever ran on one stream after the first access meets whatever runs on the
-// other. Reported are: for each op the last conflicting access of each other stream, and for each access the first op of
-// each other stream that conflicts with it.
+// other. Reported are: for each op the last conflicting access of each other stream, and for each access the first op
+// of each other stream that conflicts with it.
 //
 // The analysis copies an op where the paths that lead to it differ; to the reader it is one op. What only some of its
 // copies show is true on some paths.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What functions do, without following their control flow: what the lives of an object (class_protocols.h) ask before
-// they join calls to one function.
+// The actions of functions, without regard to their control flow. The lives of an object (class_protocols.h) ask for
+// them before they join calls to one function.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class AllActions {
   /// `program` must outlive it.
   explicit AllActions(const ir::Program& program) : program_(program) {}
 
-  /// Of the function with this USR; one that is not in the program does nothing.
+  /// The actions of the function with this USR. A function that is not in the program has none.
   const Actions& of(const std::string& usr);
 
  private:
@@ -40,7 +40,7 @@ class AllActions {
 /// Fields with streams, by ir::field_key(): (waited for, waiting).
 using StreamOrders = std::set<std::pair<std::string, std::string>>;
 
-/// Those that functions with such a USR make wait for each other.
+/// The streams that functions with such a USR make wait for each other.
 StreamOrders ordered_streams(const ir::Program& program, const std::function<bool(const std::string&)>& waits_in);
 
 }  // namespace streamsan::analyzer

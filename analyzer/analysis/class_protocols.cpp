@@ -25,8 +25,8 @@
 // memory may be the caller's if no method sets the stream of a handle; and the caller's stream and the class's own are
 // two, and nobody waits within the call.
 //
-// Use after free, and handles used after they were destroyed, need no ordering to be wrong. They are reported if the end
-// came from the constructor or the destructor: after `close()` a caller is to blame.
+// Use after free, and handles used after they were destroyed, need no ordering to be wrong. They are reported if the
+// end came from the constructor or the destructor: after `close()` a caller is to blame.
 //
 // What happens on some paths only may happen always in objects that were made for one mode: where a branch tests an
 // integer of the object that only constructors write, the life is analysed again for each outcome.

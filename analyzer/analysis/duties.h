@@ -11,12 +11,12 @@
 // has: what it covers is all that the caller has done. Each piece of work leaves a mark (Pending with kWork), and each
 // Return looks at those that the caller's stream has no order with.
 //
-// One edge without the other is what is reported: a function with neither may be meant to be synchronised by its callers,
-// and code that makes one of the two edges knows of both streams. Reported is
+// One edge without the other is what is reported: a function with neither may be meant to be synchronised by its
+// callers, and code that makes one of the two edges knows of both streams. Reported is
 //
 //   not forked   private work reads memory of a parameter, its stream has waited for nothing of the caller's, and the
-//                caller's stream waits for that work in this function. What the object holds that the stream is of is
-//                that object's own: it is not known to be ready on the caller's stream
+//                caller's stream waits for that work in this function. Memory of the object that owns
+//                the private stream does not count: it is not known to be ready on the caller's stream
 //   kept wrongly a tensor of a parameter is used by the private stream, which the caller's has not waited for at the
 //                return, and record_stream() was called on it for the caller's stream alone: that stream uses it in
 //                order anyway, and the call shows that the tensor is expected to end

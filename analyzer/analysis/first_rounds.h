@@ -18,8 +18,8 @@
 // value read last is another one; an older value stands for all before.
 //
 // That no wait lies on the way is not asked here: nothing waits on any way, or the caller does not call this certain.
-// Errs to miss: what a call that is not known may write holds no number, and very many ways are not looked at to the end.
-// How many are is limited for each pair and for the function as a whole.
+// Errs to miss: what a call that is not known may write holds no number, and very many ways are not looked at to the
+// end. How many are is limited for each pair and for the function as a whole.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@
 
 namespace streamsan::analyzer {
 
-/// Of one function, as it is looked at.
+/// The first rounds of the loops of one function, while it is analysed.
 class FirstRounds {
  public:
   explicit FirstRounds(const Values& values) : values_(values) {}

@@ -9,8 +9,8 @@ namespace streamsan::analyzer {
 
 bool is_default(const ir::Operand& stream);
 
-/// The one stream parameter that there is, if it has a name, is used, and is not asked about on a way to `block`. Who
-/// asks later (`if (stream == nullptr) cudaDeviceSynchronize()`) has not chosen by it what goes where.
+/// The one stream parameter that there is, if it has a name, is used, and is not asked about on a way to `block`. Code
+/// that asks later (`if (stream == nullptr) cudaDeviceSynchronize()`) has not chosen by it what goes where.
 ir::PlaceId stream_parameter(const ir::Function& function, const ir::Block& block);
 
 /// A branch depends on it.

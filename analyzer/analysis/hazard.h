@@ -47,7 +47,7 @@ struct Where {
   std::vector<ir::Site> calls;
 };
 
-/// Of a site of the function; empty: kNoSite.
+/// The place of a site of the function. Empty for kNoSite.
 Where where(const ir::Function& function, ir::SiteId site);
 /// What messages call the op: by its site's text, or else by its name.
 const std::string& name_of(const ir::Function& function, const ir::Op& op);
@@ -84,8 +84,8 @@ struct Evidence {
   Where where;
 };
 
-/// One finding before it has words. `later` is always set: the warning stands there. What the other fields mean depends on
-/// the check: the comment above its row in checks.def says so.
+/// One finding before it has words. `later` is always set: the warning stands there. What the other fields mean depends
+/// on the check: the comment above its row in checks.def says so.
 struct Hazard {
   Check check = Check::CrossStreamRace;
   Level level = Level::Definite;

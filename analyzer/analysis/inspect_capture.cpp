@@ -11,7 +11,8 @@
 // end of the capture, as after an error, is none. Of a capture whose end is not in sight a call may be outside, once
 // other code has run.
 //
-// What is refused is what the driver was seen to refuse (docs/gpu-suite.md, capture-modes); the documents name few calls.
+// What is refused is what the driver was seen to refuse (docs/gpu-suite.md, capture-modes); the documents name few
+// calls.
 //
 // The legacy default stream is forbidden beside a blocking stream that is captured, in every mode (R-GRF-06). Beside a
 // non-blocking one work in it is allowed, also a synchronous copy or fill, but runs at once and is missing in the graph

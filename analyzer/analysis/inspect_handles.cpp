@@ -52,7 +52,8 @@ void HandleQuestions::handles() {
 void HandleQuestions::never_used(ValueId event) {
   const auto opened = look_.order->opened().find(event);
   if (opened == look_.order->opened().end() || !values_.precise(event)) return;
-  // The other process sent it for somebody to wait for. A program that only tries whether it can be opened is told, too.
+  // The other process sent it for somebody to wait for. A program that only tries whether it can be opened gets
+  // the finding, too.
   Hazard hazard = look_.start(Check::EventNeverWaited, Level::Likely);
   hazard.later = witness_.action(look_.index, kUnknown);
   hazard.event = witness_.event(event, look_.op->source, look_.index);
@@ -226,7 +227,8 @@ const ir::Site* HandleQuestions::awaited_elsewhere(ValueId event, const Raised& 
   LocationId at = value.location;
   while (values_[at].kind == Location::Kind::Index) at = values_[at].base;
   if (values_[at].kind != Location::Kind::Field) return nullptr;
-  // Written in one body for those who wait elsewhere. Of two functions with a record each, a caller may mean the second.
+  // Written in one body for those who wait elsewhere. Of two functions with a record each, a caller may mean the
+  // second.
   if (witness_.where(records.earlier).site.function != witness_.where(records.later).site.function) return nullptr;
   return look_.roles->awaited(slot_of_field(values_.field_name(at)));
 }

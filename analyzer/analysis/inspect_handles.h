@@ -29,8 +29,8 @@ class HandleQuestions : Questions {
   void handles();
   /// At a wait of a stream or of the host for an event.
   void wait();
-  /// The wait here is in a branch of a condition that is not understood, and ways past it lead to a record: whether there
-  /// has been one may be what the condition asks for.
+  /// The wait here is in a branch of a condition that is not understood, and ways past it lead to a record: whether
+  /// there has been one may be what the condition asks for.
   [[nodiscard]] bool may_ask_for_record() const;
   [[nodiscard]] bool in_construction() const;
   void record();

@@ -27,7 +27,8 @@ void HostQuestions::host_access() {
     const std::optional<Pending> mine = touch(values_, *look_.store, look_.index, i);
     if (!mine || access.mode == ir::Mode::Unknown) continue;
     const auto kind = look_.order->kind(values_, access, mine->memory);
-    // Plain code and the standard library cannot touch device memory: they only seem to. Other calls can (MPI, GPU-aware).
+    // Plain code and the standard library cannot touch device memory: they only seem to. Other calls can (MPI,
+    // GPU-aware).
     const std::string& name = look_.op->name;
     const bool is_plain = name.empty() || name.starts_with("std::") || name.starts_with("mem");
     if (is_plain && (kind == MemoryKind::Device || kind == MemoryKind::DeviceAsync)) continue;

@@ -31,11 +31,12 @@ class RaceQuestions : Questions {
   /// The rule by which a synchronous copy or fill may still run when it has returned; empty: none, or more than one.
   [[nodiscard]] std::string returns_early(const Pending& earlier) const;
   [[nodiscard]] bool one_kernel_on_parts(const Pending& mine, const Pending& earlier) const;
-  /// Another kernel that writes a part of the same buffer and for which the reader's stream waits; nullptr: there is none.
-  /// A kernel that reads wherever data tells it to needs the parts of all, unless its stream waits for the rest later.
+  /// Another kernel that writes a part of the same buffer and for which the reader's stream waits; nullptr: there is
+  /// none. A kernel that reads wherever data tells it to needs the parts of all, unless its stream waits for the rest
+  /// later.
   [[nodiscard]] const Pending* joined_part(const Pending& mine, const Pending& earlier) const;
-  /// Where, since the earlier access, the one stream has waited for an event of the other, which does not cover it; kNoOp:
-  /// nowhere.
+  /// Where, since the earlier access, the one stream has waited for an event of the other, which does not cover it;
+  /// kNoOp: nowhere.
   [[nodiscard]] OpIndex waited_since(const Pending& mine, const Pending& earlier) const;
   /// Somewhere in the function the event is recorded in the stream.
   [[nodiscard]] bool records(ValueId event, ValueId stream) const;

@@ -3,10 +3,10 @@
 // The end of a tensor against work that still uses it.
 //
 // A tensor's block goes back to its allocator in the order of the stream that it was allocated on, its home. That
-// another stream still uses it is no fault yet: the next tensor of the home stream may be given the block, and only what
-// is done to that one races. Code that forks and joins in each turn lets the home stream wait before: the tensor ends in
-// between, no allocator knows of the other stream, and all is in order. So a release that is not in order is held back
-// until it is seen what the home stream does next:
+// another stream still uses it is no fault yet: the next tensor of the home stream may be given the block, and only
+// what is done to that one races. Code that forks and joins in each turn lets the home stream wait before: the tensor
+// ends in between, no allocator knows of the other stream, and all is in order. So a release that is not in order is
+// held back until it is seen what the home stream does next:
 //
 //   allocates             the block may be given out: reported
 //   waits for the use     before it allocates, or before the function ends: silent. So it is where the wait is in a
@@ -14,9 +14,9 @@
 //                         begins with the wait
 //   neither               the function ends: reported
 //
-// Where it ends out of order on one way and is in order on another, as after the last turn of such a loop, or what orders
-// it is only perhaps there (a wait on some way, a call that is not known), it is Maybe. What follows the end of the
-// function is the caller's affair, but some of that is in sight. Maybe is, besides, a release at the end
+// Where it ends out of order on one way and is in order on another, as after the last turn of such a loop, or what
+// orders it is only perhaps there (a wait on some way, a call that is not known), it is Maybe. What follows the end of
+// the function is the caller's affair, but some of that is in sight. Maybe is, besides, a release at the end
 //
 //   * that is in order where another function of the translation unit goes on after the call (Settled);
 //   * of a stream that works in this function only after it has waited for the stream of the use, as far as what the
@@ -24,8 +24,8 @@
 //   * that an event is recorded behind which the home stream waits for in this function before it allocates, as it was
 //     recorded the last time.
 //
-// Work of the home stream that allocates nothing is harmless: nobody is given the block. A kernel and calls that are not
-// known are taken to allocate nothing.
+// Work of the home stream that allocates nothing is harmless: nobody is given the block. A kernel and calls that are
+// not known are taken to allocate nothing.
 //
 // The state between the two is a Pending with kReturned (order_memory.cpp): the use, with the release as its memory.
 #pragma once

@@ -3,10 +3,10 @@
 // What is right but slow, as far as the state tells: synchronisations that wait for too much or for nothing, and
 // asynchronous copies that are none.
 //
-// A device-wide synchronisation is only reported where all work that may be in flight was enqueued here, on streams with
-// names; work of callers is not seen, so the advice holds for this function's own work. Where only the default stream
-// has work nothing is reported: in a program with one stream the two calls are one. What a callee waits for is not
-// reported either: another caller may need it, and a destructor cannot know.
+// A device-wide synchronisation is only reported where all work that may be in flight was enqueued here, on streams
+// with names; work of callers is not seen, so the advice holds for this function's own work. Where only the default
+// stream has work nothing is reported: in a program with one stream the two calls are one. What a callee waits for is
+// not reported either: another caller may need it, and a destructor cannot know.
 #include "analyzer/analysis/inspect_syncs.h"
 
 #include <string>

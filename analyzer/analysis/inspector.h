@@ -39,7 +39,7 @@ class Inspector {
   std::vector<Hazard> take();
   /// Some hazard is Maybe because two streams are not known to be two.
   [[nodiscard]] bool undecided() const { return look_.undecided; }
-  /// Of those that a look at a part of the function alone would report.
+  /// The releases that an analysis of only a part of the function would report.
   [[nodiscard]] const std::vector<Settled>& settled() const { return releases_.settled(); }
   /// What looking has cost, besides a look at each op.
   [[nodiscard]] std::uint64_t steps() const { return look_.first_rounds.steps(); }

@@ -10,8 +10,8 @@
 
 namespace streamsan::analyzer {
 
-/// `captured`: hazards of memory that is freed while a graph keeps it (CheckCase::Captured), of functions of the program.
-/// Those where another function launches the graph later, reported at the launch.
+/// `captured`: hazards of memory that is freed while a graph keeps it (CheckCase::Captured), of functions of the
+/// program. Returns those where another function launches the graph later, reported at the launch.
 std::vector<Hazard> launches_after_free(const std::vector<Hazard>& captured, const ir::Program& program,
                                         ir::Inliner& inliner);
 

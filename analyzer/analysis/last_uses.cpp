@@ -7,7 +7,8 @@
 // starts, if no way from there comes to a use that has no store to the whole variable in front of it.
 //
 // Followed are variables that only assignments, expressions and the end of their lives name: a handle that an operation
-// is given is looked at from elsewhere, too, to say what would have ordered it. And nothing may hold the address of one.
+// is given is looked at from elsewhere, too, to say what would have ordered it. And nothing may hold the address of
+// one.
 #include "analyzer/analysis/last_uses.h"
 
 #include "analyzer/ir/walk.h"

@@ -15,7 +15,7 @@ class LastUses {
  public:
   explicit LastUses(const ir::Function& function);
 
-  /// What it holds at the start of `block` is of no use to anybody.
+  /// Nobody uses the value that the variable holds at the start of `block`.
   [[nodiscard]] bool is_dead(std::size_t block, ir::PlaceId variable) const {
     const std::uint32_t number = numbers_[static_cast<std::size_t>(variable)];
     return number != kNotFollowed && !has(alive_[block], number);

@@ -43,11 +43,11 @@ class Look {
   [[nodiscard]] Raised raised(Hazard hazard, const Pending& earlier, ValueId memory, ValueId later_stream) const;
   /// The present op and the earlier one are in order: another copy of the same ops may not be.
   void note_calm(const Pending& earlier) { choice.note_calm(index, earlier.op); }
-  /// Why the two are taken for two, if that is not proved.
+  /// Adds the reason for treating `one` and `other` as different, unless that is proved.
   void tell_belief(Hazard& hazard, ValueId one, ValueId other) const;
-  /// That its memory went back to a pool in between, and is taken to be what the pool hands out next.
+  /// Adds that the memory went back to a pool in between, and is taken to be what the pool hands out next.
   void tell_pool(Hazard& hazard, const Pending& earlier) const;
-  /// That `launch`, of a kernel whose code is not in sight, is taken to use the buffer that it is given.
+  /// Adds that `launch`, of a kernel whose code is not in sight, is taken to use the buffer that it is given.
   void tell_presumption(Hazard& hazard, OpIndex launch) const;
 
   /// Some path has an order, whether or not the two streams are one. `later` kUnknown: the host.
@@ -78,7 +78,7 @@ class Look {
   std::uint32_t position = 0;
 };
 
-/// What a class of questions asks of. The look turns from op to op; the rest stays.
+/// The look that a class of questions asks. It turns from op to op; the rest stays.
 class Questions {
  public:
   explicit Questions(Look& look) : look_(look), values_(look.values), sets_(look.sets), witness_(look.witness) {}

@@ -4,18 +4,19 @@
 //
 // A function that takes a stream promises to work on it. One launch in it without a stream goes to the default stream,
 // which is the same only for callers that pass 0; for all others it runs beside the work around it. What makes this
-// certain enough to be reported is that the argument is left out: who writes 0 has chosen. Evidence is the parameter, or
-// the work of the same function on a stream that it got elsewhere (the current stream of a framework), if it shares
+// certain enough to be reported is that the argument is left out: who writes 0 has chosen. Evidence is the parameter,
+// or the work of the same function on a stream that it got elsewhere (the current stream of a framework), if it shares
 // memory with the call. Evidence, too, is a tensor that the function makes and gives to the call: it belongs to the
 // current stream, on which it was filled and its memory goes back. That counts where tensors come from the caller or go
 // to it: in a whole program of one function the current stream is the default one. So is a tensor that the function is
 // given: its caller has filled it on the current stream, and goes on there.
 //
-// A stream that is a field which nobody sets is left out as well (unset_stream.cpp): of a variable that is made here, if
-// its class is the file's own and says null of it, or if it is filled here, as a cudaLaunchConfig_t, all but its stream.
+// A stream that is a field which nobody sets is left out as well (unset_stream.cpp): of a variable that is made here,
+// if its class is the file's own and says null of it, or if it is filled here, as a cudaLaunchConfig_t, all but its
+// stream.
 //
-// An algorithm of Thrust whose policy names no stream leaves it out, too. But the host waits for it: it harms nobody but
-// work on the stream that is enqueued before it, on memory that both use, and that nothing has waited for.
+// An algorithm of Thrust whose policy names no stream leaves it out, too. But the host waits for it: it harms nobody
+// but work on the stream that is enqueued before it, on memory that both use, and that nothing has waited for.
 //
 // Silent: a parameter without a name, by reference, or without another use, or that the function asks about (`if
 // (stream == nullptr)`); a stream that this function creates, since the engine knows what kind it is and what follows;

@@ -24,8 +24,9 @@
 //
 // A pending access whose memory has no precise name any more can meet nothing and is dropped.
 //
-// The random test (tests/random_test.cpp) drives this and the definition of the order (ordering/tests/reference_model.h)
-// with the same programs. Where the two differ on purpose is listed in tests/reference_differences.def.
+// The random test (tests/random_test.cpp) drives this and the definition of the order
+// (ordering/tests/reference_model.h) with the same programs. Where the two differ on purpose is listed in
+// tests/reference_differences.def.
 //
 // Besides, what the host thread has set and later calls depend on: the current device, the mode in which captures
 // refuse calls, an open group of a library (order_thread.cpp).
@@ -48,8 +49,8 @@ namespace streamsan::analyzer {
 inline constexpr std::uint32_t kHost = UINT32_MAX;
 constexpr std::uint32_t stream_token(ValueId stream) { return static_cast<std::uint32_t>(stream) * 2; }
 constexpr std::uint32_t event_token(ValueId event) { return static_cast<std::uint32_t>(event) * 2 + 1; }
-/// Of a stream, too: its programmatic launches, as a whole; what they do after their wait for the grid in front. Only
-/// in functions that have such launches (order_dependents.cpp).
+/// Further tokens of a stream: for its programmatic launches as a whole, and for what they do after their wait for the
+/// grid in front. Only functions that have such launches use them (order_dependents.cpp).
 inline constexpr std::uint32_t kDependents = 1U << 31U;
 constexpr std::uint32_t start_token(ValueId stream) { return kDependents | stream_token(stream); }
 constexpr std::uint32_t waited_token(ValueId stream) { return kDependents | event_token(stream); }
@@ -85,9 +86,9 @@ struct Pending {
   friend bool operator==(const Pending&, const Pending&) = default;
 };
 
-/// That the op has run, of which its value is the name: it touches no memory. Only where duties are judged (duties.h).
+/// Marks that the op has run whose value is its name: it touches no memory. Only used to judge duties (duties.h).
 inline constexpr std::uint16_t kWork = UINT16_MAX - 3;
-/// That the op used a tensor that has ended, by the op whose object is `memory` (inspect_releases.h).
+/// Marks that the op used a tensor that has ended, by the op whose object is `memory` (inspect_releases.h).
 inline constexpr std::uint16_t kReturned = UINT16_MAX - 4;
 
 /// It is made by a message-passing library (ir::OpKind::Post), for which the host alone can wait.
@@ -223,7 +224,7 @@ class Order {
   }
   /// Work that is in no stream: all tensors that it is about are in memory of the host.
   [[nodiscard]] bool is_done_by_host(Values& values, const Store& store, OpIndex index) const;
-  /// Of what an op touches; absent: not known.
+  /// The kind of the memory that an op touches. Absent: not known.
   [[nodiscard]] std::optional<ordering::MemoryKind> kind(const Values& values, const ir::Access& access,
                                                          ValueId memory) const;
 

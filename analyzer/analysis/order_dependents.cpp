@@ -11,8 +11,8 @@
 //                       follows them begins, at the earliest, when they have begun
 //   a record            likewise; of an event that is known to be made without timing, but for the accesses of its own
 //                       stream: the next launch may overlap the kernel in front of the record (R-LCH-02g)
-//   a programmatic B    that waits first: what its wait covers is before B's end and, unless B lets its dependents begin
-//                       before it has waited, before their begin: it gets {start}
+//   a programmatic B    that waits first: what its wait covers is before B's end and, unless B lets its dependents
+//                       begin before it has waited, before their begin: it gets {start}
 //                       that never waits: it passes nothing on (R-LCH-02d). What may still run at B's begin loses
 //                       {waited}: the wait of the next launch is for B alone
 //

@@ -4,8 +4,8 @@
 //
 // The rules are those of docs/model.md; their ids stand at the code. By family: order_step.cpp (events,
 // synchronisation), order_work.cpp (enqueued work, what the host waits for with it, and what programmatic launches
-// overtake), order_memory.cpp (allocations, frees, and what unknown code may do), order_thread.cpp (what the host thread
-// has set).
+// overtake), order_memory.cpp (allocations, frees, and what unknown code may do), order_thread.cpp (what the host
+// thread has set).
 //
 // While a stream is captured nothing is added: the work does not run now, and whether it ever does is not modelled.
 #pragma once
@@ -103,7 +103,7 @@ class OrderStep {
   void escape();
   /// Does this op record an event that was made without timing?
   [[nodiscard]] bool records_without_timing();
-  /// What a programmatic launch stands behind; Record: of an event without timing.
+  /// The op behind which a programmatic launch stands. Record: one of an event without timing.
   enum class Behind : std::uint8_t { Work, Record };
   /// Programmatic launches behind this op come after all that comes before it in the stream.
   void full_edge(ValueId stream, Behind behind = Behind::Work);

@@ -63,7 +63,7 @@ const ir::Part& part_of(const Values& values, const Pending& access) {
 }
 
 /// As far as is known, it begins where the pointer does that a kernel was given. One whose body is not understood, and
-/// that is told no number which might choose a part, is taken to begin there.
+/// that is given no number which might choose a part, is taken to begin there.
 bool from_front(const ir::Part& part) {
   using Kind = ir::Part::Kind;
   return part.kind == Kind::Whole || (part.kind == Kind::Unknown && !part.bytes);
@@ -229,8 +229,9 @@ Sure host_overlap(const Values& values, const Pending& earlier, const Pending& t
     return Sure::Yes;
   if (!from_front(part_of(values, earlier)) || names_variable(values, earlier)) return Sure::Maybe;
   if (earlier.memory != touch.memory) return Sure::Yes;
-  // How far the device's side reaches is not known. Nobody copies, or starts a kernel for, less than a few elements; but
-  // it need not reach to the second half, or to wherever a variable is. A kernel without an integer argument has no halves.
+  // How far the device's side reaches is not known. Nobody copies, or starts a kernel for, less than a few elements;
+  // but it need not reach to the second half, or to wherever a variable is. A kernel without an integer argument has no
+  // halves.
   const bool sized = earlier.bytes != kWhole || earlier.arguments != kWhole || values.op(earlier.op).limited;
   const std::int64_t surely_reached = sized ? 256 : 4096;
   const Key& index = values[touch.offset];

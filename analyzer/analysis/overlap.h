@@ -7,9 +7,9 @@
 // the first is certainly longer than the distance, they do. Anything else is Maybe: nothing is known of the sign of a
 // variable, nor of what it is in another round of a loop, so slices at `i * n` and `k * n` are never taken to meet.
 //
-// What a call does not say the length of, a kernel above all, is taken to be long: it certainly meets what begins where
-// it begins itself, and perhaps what comes after, but nothing that ends before it. Errs to miss kernels that reach back
-// from the pointer they are given.
+// An access whose length the call does not say, a kernel's above all, is taken to be long: it certainly meets what
+// begins at the same place, and perhaps what comes after, but nothing that ends before it. Errs to miss kernels that
+// reach back from the pointer they are given.
 // A kernel that leaves a part out (ir::Part) is asked about it where the two begin at one place: its inside meets what
 // begins there and is more than a few elements long, another inside, but no margin; what begins where an integer of the
 // launch says meets what begins at the same. All the rest is Maybe.
@@ -23,8 +23,8 @@ namespace streamsan::analyzer {
 enum class Sure : std::uint8_t { No, Maybe, Yes };
 
 Sure overlap(const Values& values, const Pending& a, const Pending& b);
-/// One of the two is a kernel's, at indices out of memory, and the other one's too, or to a part: they may have nothing in
-/// common, although both begin where their pointer does.
+/// One of the two is a kernel's, at indices out of memory, and the other one's too, or to a part: they may have nothing
+/// in common, although both begin where their pointer does.
 bool are_by_lists(const Values& values, const Pending& a, const Pending& b);
 /// It is not known where in its memory a kernel's access is.
 bool is_somewhere(const Values& values, const Pending& access);

@@ -34,8 +34,8 @@ class Roles {
   [[nodiscard]] bool perhaps_one(const Slot& a, const Slot& b) const;
   /// A function that is none of `bodies` makes the stream wait for something.
   [[nodiscard]] bool waits_elsewhere(const Slot& stream, const std::set<std::string>& bodies) const;
-  /// A function that is none of `bodies`, and no destructor, records an event behind the stream's work, or lets the host
-  /// wait for it.
+  /// A function that is none of `bodies`, and no destructor, records an event behind the stream's work, or lets the
+  /// host wait for it.
   [[nodiscard]] bool is_joined_elsewhere(const Slot& stream, const std::set<std::string>& bodies) const;
   /// Where a stream or the host waits for the event, somewhere; nullptr: nowhere in sight.
   [[nodiscard]] const ir::Site* awaited(const Slot& event) const;

@@ -6,9 +6,9 @@
 // missing or superfluous may be so for the number of rounds that was supposed, a conflict that is there with two
 // elements is there. Where a number was supposed the finding is Likely and says so; and two rounds of one operation
 // are left out: that each has memory of its own may follow from what is computed of the counter. Records of one event
-// are none of these: they lose each other whatever the memory. Nor is the end of a tensor, which has no second operation;
-// but where the function keeps tensors alive (record_stream), it may do so under a condition that the loop's head asks
-// again, which is one of two ways here.
+// are none of these: they lose each other whatever the memory. Nor is the end of a tensor, which has no second
+// operation; but where the function keeps tensors alive (record_stream), it may do so under a condition that the loop's
+// head asks again, which is one of two ways here.
 #include "analyzer/analysis/round_by_round.h"
 
 #include <algorithm>

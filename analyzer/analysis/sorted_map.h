@@ -29,7 +29,7 @@ class SortedMap {
     result.entries_ = std::move(sorted);
     return result;
   }
-  /// In any order, as `others` may be. Of equal keys that of this map counts, else the last one.
+  /// `others` may have any order. Of entries with equal keys this map's counts, else the last one.
   void add(std::vector<Entry> others) {
     if (others.empty()) return;
     std::stable_sort(others.begin(), others.end(), before);

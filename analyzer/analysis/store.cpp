@@ -33,7 +33,7 @@ bool is_nameless(const Values& values, ValueId id) {
          !values.stream_kind(id) && !values.timing(id) && values.handle(id) == nullptr;
 }
 
-/// A variable of the function that is not stepped by the op: what it holds is told by what it was computed of.
+/// A variable of the function that is not stepped by the op: what it holds follows from what it was computed of.
 bool is_named_number(const ir::Function& function, const ir::Op& op) {
   if (op.source.kind != Operand::Kind::Number) return true;
   const std::vector<ir::PlaceId>& uses = function[op.source.offset].uses;

@@ -37,7 +37,7 @@ class Store {
   LocationId locate(Values& values, ir::PlaceId place) const;
   ValueId load(Values& values, LocationId location) const;
   ValueId load(Values& values, ir::PlaceId place) const { return load(values, locate(values, place)); }
-  /// Of a pointer operand the offset is part of the value (Value::Kind::Shifted).
+  /// The offset of a pointer operand is part of the value (Value::Kind::Shifted).
   ValueId evaluate(Values& values, const ir::Operand& operand) const;
   /// The same; a null handle is the default stream.
   ValueId stream(Values& values, const ir::Operand& operand) const;
@@ -45,7 +45,7 @@ class Store {
   /// One name for all scalars that a kernel is given.
   KeyId key(Values& values, const std::vector<ir::Operand>& scalars) const;
 
-  /// What code that is given the operand can get hold of: the value, and all values in the object it leads to.
+  /// All values that code with this operand can reach: the value, and all in the object it leads to.
   struct Reached {
     ValueId value;
     ir::TypeKind type;
@@ -63,7 +63,7 @@ class Store {
   /// The locations merged at `block`, at the start of which this holds, and what they hold.
   using Merges = std::vector<std::pair<LocationId, ValueId>>;
   [[nodiscard]] Merges merges(const Values& values, std::uint32_t block) const;
-  /// Those of `merges` that hold something else here, at the end of a block before it.
+  /// The locations of `merges` that hold something else here, at the end of a block before it.
   [[nodiscard]] std::vector<LocationId> changed(const Merges& merges) const;
 
   /// How much there is to walk through.
@@ -85,7 +85,7 @@ class Store {
   SortedMap<LocationId, MakersId> makers_;  ///< by starred location of local arrays
 };
 
-/// What the blocks before one end in. Of those that are changed on the way a copy is made.
+/// The states in which the blocks before one end. A state that is changed on the way is copied.
 class Ends {
  public:
   void add(const Store& end) { ends_.push_back({.given = &end, .changed = {}}); }

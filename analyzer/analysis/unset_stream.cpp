@@ -7,10 +7,10 @@
 //     cudaLaunchKernelEx(&how, kernel, data);
 //
 // That can be said only of a variable which is made here and of which every store is in sight. What comes from outside
-// (a parameter, a global, the result of a function without a body) may hold any stream. Each store to the whole variable
-// is followed to where its value was made; a function that is given the variable is looked into, if its class is the
-// file's own and nobody in the file sets the field (HandleField::unset), and may fill it otherwise. Where the address is
-// kept, as by a pointer, a lambda or a swap, nothing is claimed.
+// (a parameter, a global, the result of a function without a body) may hold any stream. Each store to the whole
+// variable is followed to where its value was made; a function that is given the variable is looked into, if its class
+// is the file's own and nobody in the file sets the field (HandleField::unset), and may fill it otherwise. Where the
+// address is kept, as by a pointer, a lambda or a swap, nothing is claimed.
 #include "analyzer/analysis/unset_stream.h"
 
 #include <algorithm>

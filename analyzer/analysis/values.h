@@ -204,7 +204,7 @@ class Values {
   [[nodiscard]] bool constant_path(LocationId id) const { return known(id).constant_path; }
   /// What the path starts at: two locations with different tops are not parts of one object.
   [[nodiscard]] LocationId top(LocationId id) const { return known(id).top; }
-  /// A local variable or temporary of the function, or inside of one.
+  /// The location is a local variable or temporary of the function, or lies inside one.
   [[nodiscard]] bool local(LocationId id) const { return known(known(id).top).local; }
   [[nodiscard]] bool inside(LocationId inner, LocationId outer) const;
   /// The same part of `to` that `part` is of `from`; kNowhere: it is not reached by fields and elements alone.
@@ -218,7 +218,7 @@ class Values {
   [[nodiscard]] bool is_default_stream(ValueId stream) const {
     return is_legacy(stream) || (*this)[stream].kind == Value::Kind::PerThread;
   }
-  /// Of a default stream; nullptr: not known.
+  /// The device of a default stream. nullptr: not known.
   [[nodiscard]] const std::string* default_stream_device(ValueId stream) const {
     const KeyId device = (*this)[stream].key;
     return is_default_stream(stream) && device != kWhole ? &(*this)[device].text : nullptr;
@@ -238,7 +238,7 @@ class Values {
   [[nodiscard]] bool in_loop(std::uint32_t block) const { return in_loop_[block]; }
   /// True if op `op` has made anything yet; there is nothing to age if not.
   [[nodiscard]] bool minted(OpIndex op) const { return minted_[op]; }
-  /// False: aged() leaves it as it is. Of the present Aging, see start_aging().
+  /// False: aged() leaves it as it is. This is about the present Aging, see start_aging().
   [[nodiscard]] bool may_age(ValueId id) const { return (known(id).mentions & ages_) != 0; }
   [[nodiscard]] bool may_age(LocationId id) const { return (known(id).mentions & ages_) != 0; }
   ValueId aged(ValueId id, const Aging& aging);
@@ -249,7 +249,7 @@ class Values {
 
   [[nodiscard]] std::optional<ordering::StreamKind> stream_kind(ValueId stream) const;
   [[nodiscard]] std::optional<bool> timing(ValueId event) const;
-  /// Of the block that a pointer points into.
+  /// The kind of the block that a pointer points into.
   [[nodiscard]] std::optional<ordering::MemoryKind> memory_kind(ValueId memory) const;
   /// What all stores to the field that the value comes from leave there; nullptr: it is none, or they differ.
   [[nodiscard]] const ir::KeptMemory* kept_memory(ValueId memory) const;

@@ -3,9 +3,9 @@
 // Puts ops and values into the words of hazard.h: where an op stands and through which calls, what a stream or a buffer
 // is called and where it was made.
 //
-// A name is what is written at the op in question where that is in the function analysed itself. What is written in an
-// inlined callee, and a value without a name, say little; there the place that the value was first put in, or was read
-// from, is named, if it is the function's own: what a wrapper class holds is `front.stream_` for its user.
+// If the op is in the analysed function itself, its name is the text that is written there. The text of an inlined
+// callee, and a value without a name, say little. There the place is named in which the value was first put, or from
+// which it was read, if the place is the function's own: the stream of a wrapper class is `front.stream_` for its user.
 #pragma once
 
 #include "analyzer/analysis/hazard.h"

@@ -4,8 +4,8 @@
 //
 // A Draft is a Finding under way. It knows where both sides meet: the innermost function that the ways to both pass
 // through, which is the one that lacks the order. The warning stands at the later side itself, with the calls in
-// between as notes; but not in another file than that function's: an error is not reported in the header whose wrapper it
-// uses. Calls further out, which only made the hazard possible, close the list.
+// between as notes; but not in another file than that function's: an error is not reported in the header whose wrapper
+// it uses. Calls further out, which only made the hazard possible, close the list.
 #pragma once
 
 #include <string>
@@ -29,7 +29,7 @@ std::string event(const Thing& thing);   ///< "event 'e'", or "an event"
 std::string what(const Action& action);  ///< "kernel 'scale'"; "the host" if it has no name
 inline bool is_host(const Action& action) { return action.what.empty(); }
 
-// What a action does to memory, by its mode; an allocation in stream order, which the IR has as a write, by its name.
+// What an action does to memory, by its mode; an allocation in stream order, which the IR has as a write, by its name.
 std::string may_do(ir::Mode mode);             ///< "may write"
 std::string still_does(const Action& action);  ///< "still writes"
 std::string is_done(const Action& action);     ///< "is written"

@@ -14,13 +14,13 @@
 //   * one launches the graph without capturing it anew on some path, and what decides about that is nothing that the
 //     third one writes;
 //   * a third one frees the memory and puts other memory in its place, and has nothing to do with the graph;
-//   * no other one makes the graph anew or drops it: that would be for callers to call. Not so where it ends the object: it
-//     frees the memory as well.
+//   * no other one makes the graph anew or drops it: that would be for callers to call. Not so where it ends the
+//     object: it frees the memory as well.
 //
-// Freeing without a replacement is the end of the object, or asks its caller not to go on: it is not looked at. A method
-// that others of the class call is part of what those do, and is not asked for itself. A capture that also notes what
-// memory it was made with (`captured_ = workspace_.p`) can be asked about that by code that is not understood: then
-// nothing is said.
+// Freeing without a replacement is the end of the object, or asks its caller not to go on: it is not looked at. A
+// method that others of the class call is part of what those do, and is not asked for itself. A capture that also notes
+// what memory it was made with (`captured_ = workspace_.p`) can be asked about that by code that is not understood:
+// then nothing is said.
 //
 // Cost: nothing where the program does not capture; else the methods of its classes are closed once more.
 #include "analyzer/analysis/workspaces.h"

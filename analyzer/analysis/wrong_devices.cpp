@@ -19,12 +19,13 @@
 // Where the function gets no objects from outside, all its handles were created in it. Then a handle that is in no
 // member, or comes out of a list of handles, is of a fixed device if all of them are.
 //
-// The current device is followed through the blocks: at joins, and behind code that is not known, it is not known, unless
-// no device was ever set. Numbers are followed through variables that are stored once, which those of callees are.
+// The current device is followed through the blocks: at joins, and behind code that is not known, it is not known,
+// unless no device was ever set. Numbers are followed through variables that are stored once, which those of callees
+// are.
 //
-// Errs to say nothing: a handle created anywhere else, out of sight or in another way, ends it. It says too much where a
-// condition picks the streams of the event's own device, which nothing here reads; so what leans on "several" is likely,
-// not definite.
+// Errs to say nothing: a handle created anywhere else, out of sight or in another way, ends it. It says too much where
+// a condition picks the streams of the event's own device, which nothing here reads; so what leans on "several" is
+// likely, not definite.
 #include "analyzer/analysis/wrong_devices.h"
 
 #include <algorithm>

@@ -39,15 +39,15 @@ class CallerArguments {
 
   void line(const std::string& text, Caller::Line what = Caller::Line::Other);
 
-  /// What is longer takes more time to parse than it is worth.
+  /// A longer text takes more time to parse than it is worth.
   [[nodiscard]] bool is_long() const { return caller_.lines.size() > 2000; }
 
   /// The list of arguments for a call, after the lines that make them. nullopt: they cannot be made.
   /// `again`: the objects that the first call of the function referred to are given once more.
   std::optional<std::string> given(const clang::FunctionDecl& function, bool again = false);
 
-  /// Objects that a call of the first function was given as a type, the other one is given, too; not plain ones, which say
-  /// no more than what is in them. False: there is no such type.
+  /// Objects that a call of the first function was given as a type, the other one is given, too; not plain ones, which
+  /// say no more than what is in them. False: there is no such type.
   bool share(const clang::FunctionDecl& first, const clang::FunctionDecl& other);
 
   /// Numbers are those of what an object is made with (Way::own), or of what its methods get.

@@ -267,9 +267,10 @@ bool is_list_to_fill(QualType type) {
 
 }  // namespace
 
-/// A lambda, which writes what it is given pointers to, fills lists, and makes tensors of those that it is given: a model,
-/// if it is told nothing that it could wait by. One that reads for its caller says of what it is given room for that it has
-/// read it, a few times, and then that there is no more. (Another caller's says no, or 0, which may mean that all is well.)
+/// A lambda, which writes what it is given pointers to, fills lists, and makes tensors of those that it is given: a
+/// model, if it gets nothing that it could wait by. One that reads for its caller says of what it is given room for
+/// that it has read it, a few times, and then that there is no more. (Another caller's says no, or 0, which may mean
+/// that all is well.)
 std::string CallerArguments::callback(const clang::FunctionProtoType& signature) {
   // Who is given memory to fill does so, where that is the host's, and knows of no stream but its own.
   const auto is_filled = [](QualType type) {

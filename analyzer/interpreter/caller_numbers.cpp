@@ -174,8 +174,8 @@ class UsesOfParameters : public clang::DynamicRecursiveASTVisitor {
     const bool before = counted->getOpcode() == clang::UO_PreInc;
     found[parameter].number = static_cast<std::uint64_t>(rest.every + rest.left - (before ? 1 : 0));
   }
-  /// `weights.size() % 3 != 0`: the least number from the usual one on that does not do it. Of `==` it is not known whether
-  /// that is asked for or refused, but that nothing should be left is asked for.
+  /// `weights.size() % 3 != 0`: the least number from the usual one on that does not do it. Of `==` it is not known
+  /// whether that is asked for or refused, but that nothing should be left is asked for.
   void multiple(const Rest& rest, bool refuses) {
     const clang::ParmVarDecl* parameter = length_of(rest.dividend);
     if (parameter == nullptr || found[parameter].number || (rest.left != 0 && !refuses)) return;

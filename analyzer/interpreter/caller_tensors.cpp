@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An operator refuses tensors that have not the sizes that it is written for: points have three coordinates, boxes four. A
-// made-up tensor has 64 of everything, so nothing would be followed behind the check. What sizes are compared with, by ==
-// in a macro or by !=, is what the tensor of that name is given; so is a tensor that is passed on as a parameter of that
-// name. Only numbers count: that two tensors have one size is so as they are.
+// An operator refuses tensors that have not the sizes that it is written for: points have three coordinates, boxes
+// four. A made-up tensor has 64 of everything, so nothing would be followed behind the check. What sizes are compared
+// with, by == in a macro or by !=, is what the tensor of that name is given; so is a tensor that is passed on as a
+// parameter of that name. Only numbers count: that two tensors have one size is so as they are.
 #include "analyzer/interpreter/caller_tensors.h"
 
 #include <algorithm>

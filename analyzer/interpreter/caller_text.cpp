@@ -154,8 +154,8 @@ class Text {
     }
   }
 
-  /// Each method several times, as a loop would; and then all of them, the last one first; at last what ends the object.
-  /// False: none can be called.
+  /// Each method several times, as a loop would; and then all of them, the last one first; at last what ends the
+  /// object. False: none can be called.
   bool one_by_one(const clang::CXXRecordDecl& record) {
     std::vector<const clang::CXXMethodDecl*> callable;
     for (const clang::CXXMethodDecl* method : record.methods())

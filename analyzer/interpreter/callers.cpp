@@ -9,27 +9,28 @@
 //       ::TileCache& object = *new ::TileCache(a1);
 //       unsigned long a2 = 64;
 //       try { (void)object.load(a2); } catch (...) { streamsan_threw(); }
-//       unsigned long a3 = 64;                            each public method five times, as a loop would; then each once
-//       try { (void)object.load(a3); } ...                more, the last one first
+//       unsigned long a3 = 64;                            each public method five times, as a loop would;
+//       try { (void)object.load(a3); } ...                then each once more, the last one first
 //       delete &object;
 //     }
 //
-// WHO GETS ONE. Functions with a body in the main file that nothing in it calls, and classes with a method there that no
-// other code in it uses: who is called in the file is called as its author meant it, and is followed with its caller. What
-// the file never calls of an object that a function is lent, somebody else must call: it is called after the function. In
-// extensions of PyTorch a class of which nothing there makes objects is Python's to make and call, whoever else calls it;
-// and so are classes and functions that a module makes known.
+// WHO GETS ONE. Functions with a body in the main file that nothing in it calls, and classes with a method there that
+// no other code in it uses: who is called in the file is called as its author meant it, and is followed with its
+// caller. What the file never calls of an object that a function is lent, somebody else must call: it is called after
+// the function. In extensions of PyTorch a class of which nothing there makes objects is Python's to make and call,
+// whoever else calls it; and so are classes and functions that a module makes known.
 //
-// ARGUMENTS are what most callers would give: memory of its own for each pointer, a stream of the caller's, 64 for numbers
-// that say how much, arrays and containers of 64 elements, structs filled in field by field. Flags, numbers that say
-// which one, and whether two references are to one object, are given in several ways (Way). What shows with one value of a
-// flag only, or only if two references are to one object or are to two, does not count. What refuses these, or takes too
-// long, is given more room, and then few of everything. A type that no argument can be made for (a template's, an abstract
-// class with several derived ones) leaves its function without a caller. Of functions that are the same but for what their
-// kernels compute two get one, as long as these show nothing (look_alikes.h).
+// ARGUMENTS are what most callers would give: memory of its own for each pointer, a stream of the caller's, 64 for
+// numbers that say how much, arrays and containers of 64 elements, structs filled in field by field. Flags, numbers
+// that say which one, and whether two references are to one object, are given in several ways (Way). What shows with
+// one value of a flag only, or only if two references are to one object or are to two, does not count. What refuses
+// these, or takes too long, is given more room, and then few of everything. A type that no argument can be made for (a
+// template's, an abstract class with several derived ones) leaves its function without a caller. Of functions that are
+// the same but for what their kernels compute two get one, as long as these show nothing (look_alikes.h).
 //
-// STREAMS of the caller's may all be one, so two of them never conflict. But who gives an array of streams gives different
-// ones: why else an array. And a class that has a mutex, or keeps something for each stream, is meant for several streams.
+// STREAMS of the caller's may all be one, so two of them never conflict. But who gives an array of streams gives
+// different ones: why else an array. And a class that has a mutex, or keeps something for each stream, is meant for
+// several streams.
 #include "analyzer/interpreter/callers.h"
 
 #include <algorithm>

@@ -18,10 +18,10 @@ class FunctionDecl;
 namespace streamsan::analyzer {
 
 struct Caller {
-  /// What a line of the text does. `Call`: of a function of the program, `Serve`: of a method of what an object was given,
-  /// by others (Users::Others), `Other`: it makes arguments.
+  /// What a line of the text does. `Call`: of a function of the program, `Serve`: of a method of what an object was
+  /// given, by others (Users::Others), `Other`: it makes arguments.
   enum class Line : std::uint8_t { Other, Construct, Call, Serve, Destroy };
-  /// Who uses what is called.
+  /// How many use what is called.
   enum class Users : std::uint8_t {
     One,
     Streams,  ///< one in each of several streams
@@ -52,19 +52,19 @@ struct LeftOut {
   std::size_t look_alikes = 0;      ///< look_alikes.h
 };
 
-/// Of functions and classes in the main file.
+/// The made-up callers of functions and classes in the main file.
 std::vector<Caller> callers(Symbols& symbols, LeftOut& left_out);
 
-// What callers call to get their arguments: functions that the interpreter has, and their declarations in C++.
+// Functions of the interpreter by which callers get their arguments, and their declarations in C++.
 extern const char* const kGivenFunctions;
-inline constexpr const char* kGivenMemory =
-    "streamsan_given_memory";  ///< void*(unsigned long bytes, size of a counted integer or 0, number of the parameter or field)
+/// void*(unsigned long bytes, size of a counted integer or 0, number of the parameter or field)
+inline constexpr const char* kGivenMemory = "streamsan_given_memory";
 inline constexpr const char* kGivenStream = "streamsan_given_stream";  ///< void*(unsigned long number)
-inline constexpr const char* kGivenStreamOf =
-    "streamsan_given_stream_of";  ///< void*(unsigned long array, unsigned long index): of streams that are different ones
+/// void*(unsigned long array, unsigned long index): of streams that are different ones
+inline constexpr const char* kGivenStreamOf = "streamsan_given_stream_of";
 inline constexpr const char* kGivenEvent = "streamsan_given_event";  ///< void*()
-inline constexpr const char* kCalledBack =
-    "streamsan_called_back";  ///< void*(unsigned long address): a callback fills it, or it is 1: what it does is not known
+/// void*(unsigned long address): a callback fills it, or it is 1: what it does is not known
+inline constexpr const char* kCalledBack = "streamsan_called_back";
 inline constexpr const char* kOnDevice =
     "streamsan_on_device";  ///< void*(unsigned long): for which what comes next is given; ~0UL: for any
 inline constexpr const char* kCallerPrefix = "streamsan_caller_";  ///< of the names of callers

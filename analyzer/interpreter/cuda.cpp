@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Calls of CUDA by the catalogue of models (models/model.h), which says where a function has its stream and its memory.
-// What it does to order is the business of ordering/, as at run time: the same rules judge a program that is interpreted
-// and one that runs.
+// What it does to order is the business of ordering/, as at run time: the same rules judge a program that is
+// interpreted and one that runs.
 //
 // Every call succeeds. Device memory has addresses and no contents; what the host is given back is zeros.
 #include "analyzer/interpreter/cuda.h"

@@ -72,14 +72,14 @@ class Cuda {
   /// From now on the host knows all work to be done: for calls that are not known and may have waited.
   void may_wait(Machine& machine);
   void touch(Machine& machine, Word address, std::size_t size, bool write);
-  /// Has the host function ended, or gone so far that another thread has its turn? Then what it has touched is work of its
-  /// stream, and the host may know that it is done.
+  /// Has the host function ended, or gone so far that another thread has its turn? Then what it has touched is work of
+  /// its stream, and the host may know that it is done.
   void end_host_function(Machine& machine);
   void host_freed(Machine& machine, Word address, std::size_t size);
 
   [[nodiscard]] const Place& place(ordering::SiteId site) const { return places_[static_cast<std::size_t>(site)]; }
   [[nodiscard]] std::size_t sites() const { return places_.size(); }
-  /// What a thread does without taking a lock again is one piece of work.
+  /// A piece of a thread's work, up to where it takes a lock again.
   struct Turn {
     std::size_t thread = 0, turns = 0;
     bool locked = false;  ///< it holds a lock
@@ -106,7 +106,7 @@ class Cuda {
   std::function<void(const OvertakenCopy&)> on_overtaken_copy;
   /// Which device is the thread's is not known, until it says so.
   void lose_device(const Machine& machine);
-  /// Of those that were made at the same place, counted from 1.
+  /// The number of the stream among those that were made at the same place, counted from 1.
   [[nodiscard]] std::size_t number(ordering::StreamId stream) const;
   [[nodiscard]] ordering::StreamKind kind(ordering::StreamId stream) const { return model_.kind_of(stream); }
 
@@ -125,14 +125,14 @@ class Cuda {
   /// Where the host has waited for the GPU, or asked about it.
   [[nodiscard]] const std::vector<ordering::SiteId>& waits() const { return waits_; }
   [[nodiscard]] bool only_asks(ordering::SiteId site) const { return asks_.contains(site); }
-  /// A graph that can be launched has been made, changed or destroyed. It is named by the address of the variable that it
-  /// was made for; 0: a local one, by which nobody knows it.
+  /// A graph that can be launched has been made, changed or destroyed. It is named by the address of the variable that
+  /// it was made for; 0: a local one, by which nobody knows it.
   struct GraphChange {
     ordering::SiteId site{};
     Word graph = 0;
   };
   [[nodiscard]] const std::vector<GraphChange>& graph_changes() const { return graph_changes_; }
-  /// That a captured operation is launched by, at the site.
+  /// The graph (GraphChange::graph) by which a captured operation is launched, at the site.
   [[nodiscard]] Word graph_of(ordering::SiteId launched) const {
     const auto found = launched_by_.find(launched);
     return found == launched_by_.end() ? 0 : found->second;
@@ -177,8 +177,8 @@ class Cuda {
   void use_block(Word stream, Word block);
   /// `at_once`: one that the caller has given, too, may be handed out again before the call is over.
   void return_block(Machine& machine, const std::string& name, Word block, bool at_once);
-  /// From now on given memory is a block of a caching allocator, for `stream`. Whoever gives it holds it as well, for as
-  /// long as the call takes that it is given to.
+  /// From now on given memory is a block of a caching allocator, for `stream`. Whoever gives it holds it as well, for
+  /// as long as the call takes that it is given to.
   void lend(Machine& machine, Word stream, Word block);
   [[nodiscard]] bool is_lent(Word block) const;
   /// The program writes it: so the caller keeps it, for what it asked for.
@@ -199,12 +199,12 @@ class Cuda {
     ordering::SiteId site{};
     Action action;
   };
-  /// Of a kernel: its bytes in the program's memory.
+  /// A parameter of a kernel, with its bytes in the program's memory.
   struct Parameter {
     const clang::ParmVarDecl* declared = nullptr;
     Word at = 0;
     std::size_t size = 0;
-    /// Of a number; 0: it is none.
+    /// The value of a number. 0: the parameter is no number.
     [[nodiscard]] Word value() const;
   };
 
@@ -247,7 +247,7 @@ class Cuda {
   }
   /// Words that streams write and wait for. False: it is nothing of that, or not known who writes.
   bool value_operation(Machine& machine, HostCall what, Word stream, ordering::Call call, const Arguments& arguments);
-  /// Of a message-passing library. False: `name` is none of its functions.
+  /// A call of a message-passing library. False: `name` is none of its functions.
   bool message(Machine& machine, const Model* model, std::string_view name, const Arguments& arguments);
   void map(Machine& machine, ordering::Call call, ordering::Range range);
   /// Answers a question about devices, streams or memory. False: `what` asks none.
@@ -281,7 +281,7 @@ class Cuda {
   void launch_plain(Machine& machine, const Arguments& arguments);
   /// With a cudaLaunchConfig_t.
   void launch_configured(Machine& machine, const Arguments& arguments);
-  /// Of a launch, by x, y and z.
+  /// The extents of a launch, by x, y and z.
   struct Shape {
     std::array<std::uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
     [[nodiscard]] std::uint64_t threads() const;
@@ -305,7 +305,7 @@ class Cuda {
   /// nullopt: they are not in the program's memory.
   std::optional<std::vector<Parameter>> parameters_of(Machine& machine, const clang::FunctionDecl& kernel,
                                                       Word list) const;
-  /// Of "field" or "field.field"; nullopt: there is no such field.
+  /// The offset of "field" or "field.field". nullopt: there is no such field.
   [[nodiscard]] std::optional<std::size_t> offset_of(const clang::CXXRecordDecl& record, std::string_view path) const;
   void hand_out_again(Machine& machine, const Returned& block);
   void allocated(ordering::Call call, ordering::Range memory, ordering::MemoryKind kind);
@@ -362,7 +362,7 @@ class Cuda {
   StagedCopies staged_;
   std::map<Word, ValueWrite> value_writes_;  ///< the last one, by address
   std::vector<ordering::SiteId> threw_;
-  // Of what the program makes, and of what callers give for a device.
+  // The devices of what the program makes, and of what callers give for a device.
   std::map<ordering::EventId, Word> event_devices_;
   std::map<ordering::StreamId, Word> stream_devices_;
   std::set<std::size_t> without_device_;   ///< threads whose device is not known
@@ -389,7 +389,7 @@ class Cuda {
   ordering::Call touch_call_;
   std::map<std::size_t, Word> devices_;  ///< the current one of each thread
   Word device_ = 0;                      ///< that of the thread that calls
-  ordering::Range touched_{};            ///< by touch_call_, and not yet told
+  ordering::Range touched_{};            ///< by touch_call_, and not yet reported to the model
   /// A host function under way, of a stream.
   struct HostFunction {
     std::size_t thread = 0;

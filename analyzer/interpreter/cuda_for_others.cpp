@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What others than the program itself do with CUDA: made-up callers (callers.h), and libraries that are known and not followed.
+// What others than the program itself do with CUDA: made-up callers (callers.h), and libraries that are known and not
+// followed.
 //
-// MADE-UP CALLERS give streams, events and memory of their own. Whether a pointer is to memory of the host or of the device is
-// not in its type. A block is the device's until the program shows that it is not: the host touches it, or a copy's direction
-// says so. Then the machine stops, and the follower begins again with all in the host's memory that is given as that parameter
-// or field (follow.cpp). The host's blocks are pinned: who copies asynchronously means that. Whether the caller's are is not
-// known, so what the host itself does with them is no conflict (follow.cpp).
+// MADE-UP CALLERS give streams, events and memory of their own. Whether a pointer is to memory of the host or of the
+// device is not in its type. A block is the device's until the program shows that it is not: the host touches it, or a
+// copy's direction says so. Then the machine stops, and the follower begins again with all in the host's memory that is
+// given as that parameter or field (follow.cpp). The host's blocks are pinned: who copies asynchronously means that.
+// Whether the caller's are is not known, so what the host itself does with them is no conflict (follow.cpp).
 //
 // Devices of streams and events are known of those that the program makes, and of what a caller gives for a device.
 //
 // REPORTS ask where a stream or an event was made, and what a kernel is called.
 //
-// CACHING ALLOCATORS. A block that was given back does no harm before it is handed out again, and until then the stream that it
-// is for may wait for whoever uses it still. So the next allocation in that stream is taken to get it; and after each call that
-// of the caller, who goes on to allocate for its own streams. What the caller gives it holds while the call takes. Its address is not used twice for all that: what is reported is the
-// place where it was given back.
+// CACHING ALLOCATORS. A block that was given back does no harm before it is handed out again, and until then the stream
+// that it is for may wait for whoever uses it still. So the next allocation in that stream is taken to get it; and
+// after each call that of the caller, who goes on to allocate for its own streams. What the caller gives it holds while
+// the call takes. Its address is not used twice for all that: what is reported is the place where it was given back.
 #include <cstring>
 #include <unordered_map>
 #include <utility>
@@ -30,7 +31,8 @@
 namespace streamsan::analyzer::interpreter {
 namespace {
 
-// The number of a given stream: its index in its array, and above that the number of the array, from 1; 0: it is by itself.
+// The number of a given stream: its index in its array, and above that the number of the array, from 1; 0: it is by
+// itself.
 constexpr unsigned kIndexBits = 16;
 constexpr Word kAnyDevice = ~Word{0};
 
@@ -204,7 +206,8 @@ bool Cuda::sides_are_right(Machine& machine, const Model& model, const Arguments
   return true;
 }
 
-/// An event of another device is not recorded (documented at cuEventRecord); whether the program looks at the error is not known.
+/// An event of another device is not recorded (documented at cuEventRecord); whether the program looks at the error is
+/// not known.
 void Cuda::record(Word handle, ordering::Call call, Word recorded) {
   empty_waits_.recorded(event(recorded), place(call.site));
   enqueue(handle, call, [this, recorded](ordering::Call here, ordering::StreamId stream) {

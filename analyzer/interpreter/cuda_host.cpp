@@ -157,8 +157,8 @@ bool Cuda::property(Machine& machine, HostCall what, const Arguments& arguments,
   }
 }
 
-/// cudaMemcpyBatchAsync(dsts, srcs, sizes, count, attributes, firsts, number of those, [failed,] stream). The attributes at
-/// place i are those of the copies from firsts[i] on. Before CUDA 13 there is one parameter more.
+/// cudaMemcpyBatchAsync(dsts, srcs, sizes, count, attributes, firsts, number of those, [failed,] stream). The
+/// attributes at place i are those of the copies from firsts[i] on. Before CUDA 13 there is one parameter more.
 Outcome Cuda::copy_batch(Machine& machine, const Model& model, const Arguments& arguments) {
   constexpr Word kMost = 4096, kAttributes = 24;  // bytes; the order is what it begins with
   const api::Effect& effect = model.effect;
@@ -198,11 +198,11 @@ Outcome Cuda::copy_batch(Machine& machine, const Model& model, const Arguments& 
 //
 // Words in memory that streams write and wait for (cuStreamWriteValue32, cuStreamWaitValue32).
 //
-// A wait for a value that a stream has been told to write is a wait for that write, and so for what is in front of it in
-// its stream (R-MOP-01, R-MOP-03). Only the last write to the word counts: it counts up, or is set and cleared in turn, and
-// a caller who knows better is not accused. Where that is not what is waited for, or somebody else has written there since,
-// the wait is for a write that is not known, perhaps for a later one: what comes before what is not known from there on,
-// and the run ends.
+// A wait for a value that a stream was given to write is a wait for that write, and so for what is in front of it
+// in its stream (R-MOP-01, R-MOP-03). Only the last write to the word counts: it counts up, or is set and cleared in
+// turn, and a caller who knows better is not accused. Where that is not what is waited for, or somebody else has
+// written there since, the wait is for a write that is not known, perhaps for a later one: what comes before what is
+// not known from there on, and the run ends.
 
 namespace {
 
@@ -254,9 +254,10 @@ bool Cuda::value_operation(Machine& machine, HostCall what, Word handle, orderin
 
 // ---- messages ----
 //
-// Messages between processes (MPI). The library knows no stream: what the GPU is to have written must be complete when a
-// send is called, and what a receive writes must no longer be in use. So each is a touch of the host's, at the call. How
-// many bytes an element has is not asked: the first of them is touched, by which sides meet that begin at one place.
+// Messages between processes (MPI). The library knows no stream: what the GPU is to have written must be complete when
+// a send is called, and what a receive writes must no longer be in use. So each is a touch of the host's, at the call.
+// How many bytes an element has is not asked: the first of them is touched, by which sides meet that begin at one
+// place.
 
 bool Cuda::message(Machine& machine, const Model* model, std::string_view name, const Arguments& arguments) {
   static constexpr std::array<std::string_view, 3> kLibraries = {"MPI_", "PMPI_", "ucp_"};

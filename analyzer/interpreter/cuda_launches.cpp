@@ -92,8 +92,8 @@ void Cuda::submit(Word handle, ordering::Call call, const ordering::LaunchShape&
               ordering::Call here, ordering::StreamId stream) { model_.launch(here, stream, shape, pointers, bytes); });
 }
 
-/// Is it the begin of a block of as many elements as one of the numbers says: of those that say where the work ends, if the
-/// kernel has such ones?
+/// Is it the begin of a block of as many elements as one of the numbers says: of those that say where the work ends, if
+/// the kernel has such ones?
 bool Cuda::fills(const Parameter& pointer, Word address, const std::vector<Parameter>& given,
                  std::uint32_t limits) const {
   const auto block = blocks_.find(address);
@@ -208,7 +208,8 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, const Sha
                                             : Memory::kMostSize,
                           .parted = !at_start});
       if (!sure || effect.depends_on_data || !(at_start || one)) return;
-      // It begins there, for certain; and goes to the end of a block of as many elements as a number says where it ends.
+      // It begins there, for certain; and goes to the end of a block of as many elements as a number says where it
+      // ends.
       bool all = part.kind == Kind::Whole && offset == 0 && fills(parameter, address, *given, limits);
       if (all) {
         const auto [known, fresh] = dense_.try_emplace(parameter.declared);

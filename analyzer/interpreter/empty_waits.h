@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Waits for events that the whole program never records: each of them does nothing (R-EVT-04), and the order that the event
-// was made for is missing.
+// Waits for events that the whole program never records: each of them does nothing (R-EVT-04), and the order that the
+// event was made for is missing.
 //
-// One run shows only what was done in it. An event may be recorded on a path that the run does not take, and a slot that
-// was never used may be waited for at the end, which is right. So a wait counts only if
-//   * every call in the program that records events was made in this run, and every call of a function that leads to one:
-//     a helper that is given the event may be given this one elsewhere; and none of them was for this event;
-//   * no other event created at the same place was recorded either: lanes that were not used are made as those that were;
+// One run shows only what was done in it. An event may be recorded on a path that the run does not take, and a slot
+// that was never used may be waited for at the end, which is right. So a wait counts only if
+//   * every call in the program that records events was made in this run, and every call of a function that leads to
+//     one: a helper that is given the event may be given this one elsewhere; and none of them was for this event;
+//   * no other event created at the same place was recorded either: lanes that were not used are made as those that
+//     were;
 //   * no event was handed to another process.
-// What code was made of does not show is for record_calls.h. Errs to say nothing.
+// A record that compiled code does not show is a matter of record_calls.h. Errs to say nothing.
 #pragma once
 
 #include <functional>
@@ -55,8 +56,8 @@ class EmptyWaits {
   /// Calls by which an event was recorded, and those that led to them.
   [[nodiscard]] const std::set<const llvm::Instruction*>& calls() const { return calls_; }
 
-  /// At the end of a run. `records`: is it a function that records an event; `are_alike`: were both events created at the
-  /// same place. The module need not outlive this call.
+  /// At the end of a run. `records`: is it a function that records an event; `are_alike`: were both events created at
+  /// the same place. The module need not outlive this call.
   [[nodiscard]] std::vector<EmptyWait> found(
       const llvm::Module& module, const std::function<bool(const llvm::Function&)>& records,
       const std::function<bool(ordering::EventId, ordering::EventId)>& are_alike) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What of a translation unit is followed: its main(), or else the callers that are made up for its functions and classes.
+// What of a translation unit is followed: its main(), or else the callers that are made up for its functions and
+// classes.
 #include "analyzer/interpreter/follow.h"
 
 #include <algorithm>
@@ -156,8 +157,8 @@ struct Variants {
   }
 };
 
-/// What all groups show. Who gives two numbers may have to give different ones: a conflict counts where they differ. One
-/// of streams out of one array must be there where they are alike, too.
+/// What all groups show. Who gives two numbers may have to give different ones: a conflict counts where they differ.
+/// One of streams out of one array must be there where they are alike, too.
 std::vector<Hazard> found_in(const std::map<std::size_t, Variants>& groups) {
   const auto shows = [&](const Variants& group, const Conflict& conflict) {
     bool any = false;
@@ -176,8 +177,8 @@ std::vector<Hazard> found_in(const std::map<std::size_t, Variants>& groups) {
   return result;
 }
 
-/// Takes a declaration out of a unit. Of those that declare one thing, parts of a namespace for example, names are found
-/// in the last one alone; DeclContext takes a name for found in each.
+/// Takes a declaration out of a unit. Of those that declare one thing, parts of a namespace for example, names are
+/// found in the last one alone; DeclContext takes a name for found in each.
 void take_out(clang::TranslationUnitDecl& unit, clang::Decl& declaration) {
   auto* named = llvm::dyn_cast<clang::NamedDecl>(&declaration);
   if (named == nullptr || named->getDeclName().isEmpty() ||

@@ -23,8 +23,8 @@ namespace streamsan::analyzer {
 struct FollowOptions {
   std::uint64_t most_steps = 3'000'000;
   bool per_thread_default_stream = false;
-  /// Constructors, by their USR, of classes for whose work only they themselves can wait; and of those whose streams others
-  /// can get.
+  /// Constructors of classes, by their USR. `closed`: only the class itself can wait for its work. `exposing`: others
+  /// can obtain its stream.
   std::set<std::string> closed, exposing;
   bool wants_runs = false;  ///< Followed::runs
 };
@@ -55,13 +55,14 @@ struct Followed {
   std::vector<Run> runs;
 };
 
-// `preprocessor`: that of the compiler instance which has just read the translation unit; for a time, text is added to that.
+// `preprocessor`: that of the compiler instance which has just read the translation unit; for a time, text is added to
+// that.
 
 /// Not `there`: the file has no main(). Without a preprocessor (nullptr) PyTorch is not followed.
 Followed follow_main(clang::ASTContext& context, const Models& models, clang::Preprocessor* preprocessor,
                      const FollowOptions& options);
 
-/// Of the functions and classes of a file without main().
+/// Follows made-up callers of the functions and classes of a file without main().
 Followed follow_callers(clang::ASTContext& context, const Models& models, clang::Preprocessor& preprocessor,
                         const FollowOptions& options);
 

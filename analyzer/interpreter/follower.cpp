@@ -61,7 +61,8 @@ void Follower::not_known(Machine& machine, const llvm::Function& function) {
   cuda_.may_wait(machine);
   cuda_.lose_device(machine);
   if (called == nullptr) return;
-  // What becomes of an object that it is given is not known. Of a main() most is seen, and most of what is not is harmless.
+  // What becomes of an object that it is given is not known. Of a main() most is seen, and most of what is not is
+  // harmless.
   if (counts && std::ranges::any_of(called->parameters(), [](const clang::ParmVarDecl* parameter) {
         const clang::QualType to = parameter->getType()->getPointeeType();
         return !to.isNull() && !to.isConstQualified() && (to->isRecordType() || to->isPointerType());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Follows a program in an interpreter (machine.h), hands its calls of CUDA to the model of order (cuda.h), and makes hazards of
-// what that finds.
+// Follows a program in an interpreter (machine.h), hands its calls of CUDA to the model of order (cuda.h), and makes
+// hazards of what that finds.
 #pragma once
 
 #include <functional>
@@ -65,7 +65,7 @@ class Follower : public World, public ordering::HazardSink {
     bool of_array = false;            ///< in streams that are elements of one array of the caller's
     ordering::StreamId from{}, to{};  ///< of the earlier and the later one; the host has none
   };
-  /// Of each finding, in their order.
+  /// The sides of each finding, in the order of the findings.
   [[nodiscard]] const std::vector<Sides>& sides() const { return sides_; }
   /// What a finding says of the way to it: "main() was followed to here".
   std::string way = "main() was followed to here";

@@ -29,7 +29,7 @@ class Image {
   /// Some of it found no room: what it is is then wrong.
   [[nodiscard]] bool full() const { return full_; }
   const Byte* constant(const llvm::Constant& value);
-  /// Of a variable, an alias or a function.
+  /// The address of a variable, an alias or a function.
   Word address_of(const llvm::Value& global);
   /// The variable that begins there; nullptr: there is none.
   [[nodiscard]] const llvm::GlobalVariable* variable_at(Word address) const;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A made-up caller (callers.h) is one of many, and what it shows may be its own fault: it may call in an order that nobody
-// would, wait for nothing, or give one thing where two are meant. So a conflict counts only if no caller could have done
-// better: docs/streamsan-tidy.md has the list, under "Files without a main()". Some of it is known only at the end of the
-// run, or makes a second run necessary: see follow_caller() in follow.cpp.
+// A made-up caller (callers.h) is one of many, and what it shows may be its own fault: it may call in an order that
+// nobody would, wait for nothing, or give one thing where two are meant. So a conflict counts only if no caller could
+// have done better: docs/streamsan-tidy.md has the list, under "Files without a main()". Some of it is known only at
+// the end of the run, or makes a second run necessary: see follow_caller() in follow.cpp.
 #pragma once
 
 #include <algorithm>
@@ -72,7 +72,7 @@ class Judgement {
     if (caller_.again != 0 && std::max(*earlier, *later) >= caller_.again &&
         cuda_.given_as(hazard.allocation.range.begin))
       return false;
-    // Who gives a tensor to be written keeps it.
+    // A caller that passes a tensor to be written still owns it.
     if (hazard.kind == ordering::HazardKind::ReuseWhileInUse && cuda_.given_as(hazard.allocation.range.begin) &&
         hazard.earlier.mode != ordering::AccessMode::Read)
       return false;
@@ -86,7 +86,8 @@ class Judgement {
     if (*earlier == *later && !in_turns(hazard, *earlier)) return true;
     if (outgrows_graph(hazard)) return true;
     if (caller_.empty) return false;  // for the rounds that are left out
-    // A thread of its own works for a call, while the call is made or when it is over: nobody else has waited in between.
+    // A thread of its own works for a call, while the call is made or when it is over: nobody else has waited in
+    // between.
     if (const auto caused = cause(hazard.later.site);
         caused && caused == cause(hazard.earlier.site) && !are_two_turns(hazard))
       return true;
@@ -103,10 +104,11 @@ class Judgement {
       return !cuda_.given_as(hazard.allocation.range.begin) &&
              (!by_mutex_ || (locked(hazard.earlier) && locked(hazard.later)));
     if (several) return false;
-    // What others do next, they do when it is time: that it comes now is the caller's own doing.
+    // Others act when it is time. That their next action comes now is the made-up caller's choice.
     if (serves_ && caller_.lines[*later] == Caller::Line::Serve) return false;
-    // Whoever's stream comes later: nobody has anything to let it wait for. What two objects share only because they were
-    // given it may be used by the one after the other; what one of them has made, and the other one gets, is handed over.
+    // Whoever's stream comes later: nobody has anything to let it wait for. Memory that two objects share only because
+    // both were given it may be used by one after the other. Memory that one of them has made, and the other one gets,
+    // is handed over.
     const bool delivered = serves_ && caller_.lines[*earlier] == Caller::Line::Serve;
     if (delivered && !caller_.beside.empty()) {
       const auto made = line(hazard.allocation.site);
@@ -123,8 +125,8 @@ class Judgement {
     return true;
   }
 
-  /// To be asked at the end: is there a method of its own that makes the later stream wait? It is for callers to call it
-  /// in between.
+  /// To be asked at the end: is there a method of its own that makes the later stream wait? It is for callers to call
+  /// it in between.
   [[nodiscard]] bool offers_order(const Follower::Sides& sides) const {
     const auto from = line(sides.earlier), to = line(sides.later);
     if (!from || !to || *from == *to || !of_object(*from) || !of_object(*to)) return false;
@@ -138,8 +140,8 @@ class Judgement {
   }
 
   /// To be asked at the end: a call overtakes an earlier one of the same method, but another method waits and gives no
-  /// result (a status is none), or waits for one of several pieces of work, as its argument says. It is there for callers
-  /// to call in between.
+  /// result (a status is none), or waits for one of several pieces of work, as its argument says. It is there for
+  /// callers to call in between.
   [[nodiscard]] bool offers_wait(const Follower::Sides& sides) const {
     return overtaking_.contains({sides.earlier, sides.later}) &&
            std::ranges::any_of(cuda_.waits(), [&](ordering::SiteId site) {
@@ -154,9 +156,9 @@ class Judgement {
            });
   }
 
-  /// To be asked at the end: a graph is launched that uses memory which another call has freed, and a third method makes
-  /// the graph anew or destroys it. It is there for callers to call in between, unless it ends the object: it frees memory
-  /// and allocates none.
+  /// To be asked at the end: a graph is launched that uses memory which another call has freed, and a third method
+  /// makes the graph anew or destroys it. It is there for callers to call in between, unless it ends the object: it
+  /// frees memory and allocates none.
   [[nodiscard]] bool offers_graph(const Follower::Sides& sides) const {
     const auto known = outgrown_.find({sides.earlier, sides.later});
     if (known == outgrown_.end()) return false;
@@ -190,13 +192,13 @@ class Judgement {
   }
 
  private:
-  /// Of the caller's text; nullopt: another thread's.
+  /// The line of the caller's text. nullopt: another thread's work.
   [[nodiscard]] std::optional<std::size_t> line(ordering::SiteId site) const {
     const Place& place = cuda_.place(site);
     return place.empty() || place.back() == nullptr ? std::nullopt : line(*place.back());
   }
-  /// The object has waited for the stream in a call before: perhaps others do no more there. Or it did when it was made,
-  /// for what should have been done by then.
+  /// The object has waited for the stream in a call before: perhaps others do no more there. Or it did when it was
+  /// made, for what should have been done by then.
   [[nodiscard]] bool waited_before(const ordering::Hazard& hazard, std::size_t later) const {
     bool result = std::ranges::any_of(cuda_.orders(), [&](const EventOrder& order) {
       return hazard.earlier.on_stream && order.from == hazard.earlier.stream && hazard.later.on_stream &&
@@ -208,8 +210,8 @@ class Judgement {
     });
     return result;
   }
-  /// Does the program let one of the two streams wait for the other, as if they were two? `by_calls`: what does the later
-  /// work in one call for what does the earlier in another, as if nobody else waited between calls.
+  /// Does the program let one of the two streams wait for the other, as if they were two? `by_calls`: what does the
+  /// later work in one call for what does the earlier in another, as if nobody else waited between calls.
   [[nodiscard]] bool is_ordered(const ordering::Hazard& hazard, bool by_calls) const {
     const ordering::StreamId earlier = hazard.earlier.stream, later = hazard.later.stream;
     return earlier != later && std::ranges::any_of(cuda_.orders(), [&](const EventOrder& order) {
@@ -242,8 +244,8 @@ class Judgement {
       return before && meant && line(order.recorded) == earlier && line(order.waited) == later;
     });
   }
-  /// A call frees memory that a graph uses, and allocates other memory: the object lives on, and no wait helps. To capture
-  /// again is not for callers either: the method that launches the graph captures it, or the constructor does.
+  /// A call frees memory that a graph uses, and allocates other memory: the object lives on, and no wait helps. To
+  /// capture again is not for callers either: the method that launches the graph captures it, or the constructor does.
   [[nodiscard]] bool outgrows_graph(const ordering::Hazard& hazard) {
     const auto captured = cuda_.captured(hazard.later.site);
     if (hazard.kind != ordering::HazardKind::UseAfterFree || !captured || cuda_.given_as(hazard.allocation.range.begin))
@@ -259,8 +261,8 @@ class Judgement {
     if (found) outgrown_.emplace(std::pair(hazard.earlier.site, hazard.later.site), method(hazard.freed));
     return found;
   }
-  /// Two calls of one method, which waits for what it has done itself in an earlier call, and that is over no later than
-  /// the earlier work. If callers had to wait in between, it would wait for nothing: so they have not.
+  /// Two calls of one method, which waits for what it has done itself in an earlier call, and that is over no later
+  /// than the earlier work. If callers had to wait in between, it would wait for nothing: so they have not.
   [[nodiscard]] bool overtakes_itself(const ordering::Hazard& hazard) const {
     const llvm::Function* const own = method(hazard.earlier.site);
     if (own == nullptr || own != method(hazard.later.site) || gives_objects_ || !hazard.earlier.on_stream ||
@@ -279,7 +281,7 @@ class Judgement {
                  });
     });
   }
-  /// That the caller calls; nullptr: another thread's work.
+  /// The method that the caller calls. nullptr: another thread's work.
   [[nodiscard]] const llvm::Function* method(ordering::SiteId site) const {
     const Place& place = cuda_.place(site);
     return line(site) && place.size() >= 2 ? place[place.size() - 2]->getFunction() : nullptr;
@@ -299,7 +301,8 @@ class Judgement {
   [[nodiscard]] bool is_own(const ordering::Access& access) const {
     return !access.on_stream || !cuda_.is_given(access.stream);
   }
-  /// One of the objects that share another one lets callers wait for it. The other one's streams are not theirs to show.
+  /// One of the objects that share another one lets callers wait for it. The other one's streams are not theirs to
+  /// show.
   [[nodiscard]] bool is_shown(const ordering::Access& access) const {
     if (!share_ || caller_.offer == WaysToWait::Offer::Nothing || !access.on_stream) return false;
     const auto site = cuda_.made(access.stream);

@@ -21,7 +21,8 @@
 namespace streamsan::analyzer {
 namespace {
 
-/// Looks for no name that may have been meant in place of one that is not there: among those of PyTorch it takes half a second.
+/// Looks for no name that may have been meant in place of one that is not there: among those of PyTorch it takes half a
+/// second.
 class NoSuggestions {
  public:
   explicit NoSuggestions(const clang::LangOptions& options)

@@ -132,7 +132,7 @@ Outcome Library::first(Machine&, const Arguments& arguments, Byte* result) {
 Outcome Library::nothing(Machine&, const Arguments&, Byte*) { return Outcome::Done; }
 Outcome Library::end(Machine&, const Arguments&, Byte*) { return Outcome::Stop; }
 
-// ---- what the compiler calls --------------------------------------------------------------------------------------------
+// ---- what the compiler calls ----------------------------------------------------------------------------------------
 
 Outcome Library::allocate_exception(Machine& machine, const Arguments& arguments, Byte* result) {
   give(result, reinterpret_cast<Word>(machine.memory().heap(arguments.word(0) + 64)));
@@ -210,8 +210,8 @@ Outcome Library::send(Machine& machine, const Arguments& arguments, Byte* result
   give(result, size);
   return Outcome::Done;
 }
-/// recv(from, begin, size): all that is asked for, many times; then the other side has ended. Where the program itself may
-/// be the other side, one thread waits for another by it, and what it reads is not known.
+/// recv(from, begin, size): all that is asked for, many times; then the other side has ended. Where the program itself
+/// may be the other side, one thread waits for another by it, and what it reads is not known.
 Outcome Library::receive(Machine& machine, const Arguments& arguments, Byte* result) {
   constexpr std::array<const char*, 4> kBothSides = {"pipe", "pipe2", "socketpair", "eventfd"};
   if (std::ranges::any_of(kBothSides,

@@ -16,7 +16,8 @@ Outcome Library::yield(Machine& machine, const Arguments&, Byte*) {
   if (!waited) machine.woken();
   return waited ? Outcome::Again : Outcome::Done;
 }
-/// (object, word, value, has a timeout, ...): false when the time is over, which is when the others have had their turn.
+/// (object, word, value, has a timeout, ...): false when the time is over, which is when the others have had their
+/// turn.
 Outcome Library::wait_for_word(Machine& machine, const Arguments& arguments, Byte* result) {
   const Outcome outcome = yield(machine, arguments, nullptr);
   if (result != nullptr) *result = (arguments.word32(3) & 1) != 0 ? 0 : 1;

@@ -9,9 +9,9 @@
 //
 // A library has dozens of them, and what the first two do with streams the others do, too. Two functions are alike if
 // they have the same statements, with the same types, names and values in them; the functions that they call are the
-// same ones, or alike; and so are kernels that take the same parameters and write through the same ones. What a template
-// was made into is looked into as any function is. A class, and with it what its objects do at their end, is the same or
-// another one: it is not looked into.
+// same ones, or alike; and so are kernels that take the same parameters and write through the same ones. An
+// instance of a template is analysed as any function is. A class, and with it what its objects do at their end, is
+// the same or another one: it is not looked into.
 #pragma once
 
 #include <cstdint>

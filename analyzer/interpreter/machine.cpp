@@ -66,7 +66,7 @@ const Code* Machine::code_of(const llvm::Function& function) {
   return known.get();
 }
 
-// ---- calls --------------------------------------------------------------------------------------------------------------
+// ---- calls ----------------------------------------------------------------------------------------------------------
 
 bool Machine::enter(const llvm::Function& function, std::span<const Byte* const> arguments,
                     const llvm::CallBase* call) {
@@ -172,8 +172,8 @@ bool Machine::polls(Frame& frame, std::uint32_t loop) {
   return false;
 }
 
-/// A loop that only computes need not be run to its end, nor one that has shown all that it does in many rounds. Where one
-/// was left early, it is left earlier the next time: who fills a large array does so in each round of another loop.
+/// A loop that only computes need not be run to its end, nor one that has shown all that it does in many rounds. Where
+/// one was left early, it is left earlier the next time: who fills a large array does so in each round of another loop.
 bool Machine::is_enough(const Frame& frame, std::uint32_t loop) {
   constexpr std::uint64_t kMostSteps = 100'000, kMostAgain = 5'000;
   constexpr std::uint32_t kMostRounds = 40;
@@ -283,7 +283,7 @@ void Machine::run(const llvm::Function& function) {
   to_the_end();
 }
 
-// ---- exceptions ---------------------------------------------------------------------------------------------------------
+// ---- exceptions -----------------------------------------------------------------------------------------------------
 
 int Machine::selector(Word type) {
   return selectors_.try_emplace(type, static_cast<int>(selectors_.size()) + 1).first->second;

@@ -34,7 +34,7 @@ struct Frame {
   Byte* slots = nullptr;                  ///< values of its instructions
   const llvm::CallBase* call = nullptr;   ///< in the caller; nullptr: the machine itself called
   const llvm::Instruction* at = nullptr;  ///< the instruction under way
-  /// Of a loop: since it was entered.
+  /// The machine's counters when a loop was entered, and the rounds since.
   struct Rounds {
     std::uint64_t steps = 0;   ///< the machine's, then
     std::uint64_t events = 0;  ///< likewise
@@ -158,7 +158,8 @@ class Machine {
     stop(std::move(why));
   }
   /// True: all of it is the program's; else it is stopped. Tells the world of memory that is shared.
-  /// `meant`: by a volatile or atomic access, which is how host and device signal to each other: the world hears nothing.
+  /// `meant`: by a volatile or atomic access, which is how host and device signal to each other: the world hears
+  /// nothing.
   bool reads(Word address, std::size_t size, bool meant = false);
   bool writes(Word address, std::size_t size, bool meant = false);
   /// The world hears of the range, too; of all between the first such range and the last.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a running program does to memory: each access is one of its own, or ends it; and the world hears of what is shared.
+// What a running program does to memory: each access is one of its own, or ends it; and the world hears of what is
+// shared.
 #include <algorithm>
 #include <cstring>
 #include <string>

@@ -24,8 +24,8 @@ class Memory {
   static constexpr std::size_t kPinned = std::size_t{16} << 30U;
   /// A size above this is a mistake of the program's, or one of ours.
   static constexpr std::size_t kMostSize = std::size_t{1} << 38U;
-  /// Of what a program fills in one call with another value than 0, so much is: it costs as much memory here. The rest keeps
-  /// what it was. A program that copies more in one call, zeros apart, is not followed further.
+  /// Of what a program fills in one call with another value than 0, so much is: it costs as much memory here. The rest
+  /// keeps what it was. A program that copies more in one call, zeros apart, is not followed further.
   static constexpr std::size_t kMostAtOnce = std::size_t{256} << 20U;
   /// Far from where a system places programs, libraries and mappings, the sanitizers' shadows among them: no address of
   /// the host may look like one of the device.

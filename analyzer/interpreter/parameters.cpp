@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rules of the System V ABI, as far as integers and pointers go: an object of up to 16 bytes that can be copied byte by
-// byte is passed in words, unless too few registers are left; other objects by their address.
+// The rules of the System V ABI, as far as integers and pointers go: an object of up to 16 bytes that can be copied
+// byte by byte is passed in words, unless too few registers are left; other objects by their address.
 #include "analyzer/interpreter/parameters.h"
 
 #include <algorithm>

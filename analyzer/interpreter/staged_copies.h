@@ -2,22 +2,22 @@
 //
 // Captured copies whose memory of the host has become somebody else's, or is gone.
 //
-// A copy from host memory that is captured keeps the address, not the bytes: each launch of the graph reads what lies there
-// by then. Where the block goes back to a pool when the capture is over, the next user captures a copy of its own from it,
-// and from then on the first graph copies that user's bytes. Nothing is unordered in that: every launch comes behind the
-// write. So it is told by what the bytes were written for:
+// A copy from host memory that is captured keeps the address, not the bytes: each launch of the graph reads what lies
+// there by then. Where the block goes back to a pool when the capture is over, the next user captures a copy of its own
+// from it, and from then on the first graph copies that user's bytes. Nothing is unordered in that: every launch comes
+// behind the write. So the fault shows only in what the bytes were written for:
 //
 //     host writes P; captured: copy P -> A        (graph G)
 //     host writes P; captured: copy P -> B        (graph H) the second write was for B
 //     launch G                                    A gets what was written for B
 //
-// Two graphs may share one input on purpose. So it counts only if P has other bytes by then than when G was captured, the
-// second write is the last one, and G was launched before: what is launched once may be there to warm up. A copy that is not
-// captured shows nothing: a frame may be written for a preview and for a graph. Errs to say nothing.
+// Two graphs may share one input on purpose. So it counts only if P has other bytes by then than when G was captured,
+// the second write is the last one, and G was launched before: what is launched once may be there to warm up. A copy
+// that is not captured shows nothing: a frame may be written for a preview and for a graph. Errs to say nothing.
 //
-// Where the memory was freed there is no such doubt: each launch from then on uses what is nobody's. (The order model keeps
-// no host memory that was freed, ordering/freed_lives.h: its addresses come again. Those of an interpreted program do not.)
-// Variables of a function that has returned are left out, and copies of three dimensions.
+// Where the memory was freed there is no such doubt: each launch from then on uses what is nobody's. (The order model
+// keeps no host memory that was freed, ordering/freed_lives.h: its addresses come again. Those of an interpreted
+// program do not.) Variables of a function that has returned are left out, and copies of three dimensions.
 //
 // Each call that captures a copy has a site of its own, so a copy that is captured again is another one.
 #pragma once
@@ -55,7 +55,7 @@ class StagedCopies {
   /// The captured copy uses these bytes of the host's.
   void keeps(ordering::SiteId copy, ordering::Range bytes, bool written);
   void freed(const ordering::AllocationInfo& memory, ordering::SiteId site);
-  /// Of a captured copy that is launched. Reported once.
+  /// The freed side of a captured copy that is launched. Each is reported once.
   std::optional<FreedSide> freed_side(ordering::SiteId copy);
   /// Into a graph. `bytes`: a hash of those at the source.
   void captured(ordering::SiteId site, ordering::Range source, std::uint64_t destination, std::uint64_t bytes);

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PyTorch's headers are followed as the program's own code, down to what libtorch has: the operators of ATen, of which the
-// headers have the schemas (torch_operators.cpp), a few functions that C++ text defines (torch_text.h), and those here.
+// PyTorch's headers are followed as the program's own code, down to what libtorch has: the operators of ATen, of which
+// the headers have the schemas (torch_operators.cpp), a few functions that C++ text defines (torch_text.h), and those
+// here.
 //
-// TENSORS. Inline code counts who owns a tensor and ends it with its last owner. What is known here of one is kept by the
-// address of its TensorImpl, which is never used twice: sizes, type, place. Accessors of at::TensorBase are answered from
-// that rather than followed, which needs no layout, and tells what a program asks.
+// TENSORS. Inline code counts who owns a tensor and ends it with its last owner. What is known here of one is kept by
+// the address of its TensorImpl, which is never used twice: sizes, type, place. Accessors of at::TensorBase are
+// answered from that rather than followed, which needs no layout, and tells what a program asks.
 //
-// MEMORY. A tensor's is a block of a caching allocator, taken for the stream that is current then. Given back, it is used
-// again in the order of that stream, and after what is by then in the streams of record_stream().
+// MEMORY. A tensor's is a block of a caching allocator, taken for the stream that is current then. Given back, it is
+// used again in the order of that stream, and after what is by then in the streams of record_stream().
 //
-// MADE-UP TENSORS (callers.h) are what most are: two dimensions of 64, float, on the device. Where the program insists on
-// something else, a condition fails, TORCH_CHECK mostly; what was asked last is then changed, and the follower begins again
-// (follow.cpp). The caller's current stream is a stream of its own.
+// MADE-UP TENSORS (callers.h) are what most are: two dimensions of 64, float, on the device. Where the program insists
+// on something else, a condition fails, TORCH_CHECK mostly; what was asked last is then changed, and the follower
+// begins again (follow.cpp). The caller's current stream is a stream of its own.
 #include "analyzer/interpreter/torch.h"
 
 #include <algorithm>
@@ -189,7 +190,7 @@ Outcome Torch::text(Machine& machine, const Known& known, const Arguments& argum
   return Library::no_text(machine, arguments);
 }
 
-// ---- streams ------------------------------------------------------------------------------------------------------------
+// ---- streams --------------------------------------------------------------------------------------------------------
 
 Word Torch::current_stream(Machine& machine, signed char device) {
   constexpr Word kCurrent = 1000;
@@ -226,7 +227,7 @@ Outcome Torch::pool_stream(Machine& machine, const Known& known, const Arguments
   return Outcome::Done;
 }
 
-// ---- memory -------------------------------------------------------------------------------------------------------------
+// ---- memory ---------------------------------------------------------------------------------------------------------
 
 Outcome Torch::free(Machine& machine, const Known&, const Arguments& arguments, Byte*) {
   static_cast<void>(cuda_.device(machine));

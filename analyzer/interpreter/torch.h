@@ -17,7 +17,8 @@
 
 namespace streamsan::analyzer::interpreter {
 
-/// What is not known of tensors that a made-up caller gives, by the number of the parameter or field; better with each try.
+/// What is not known of tensors that a made-up caller gives, by the number of the parameter or field; better with each
+/// try.
 struct TensorGuess {
   std::size_t dimensions = 2;
   int type = 6;  ///< float
@@ -84,7 +85,7 @@ class Torch {
   const Known& known(const llvm::Function& function);
   static Known::Native native(std::string_view name);
 
-  // Of the text (torch_text.h).
+  // Functions of the text (torch_text.h).
   Outcome free(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome made(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome current(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
@@ -93,7 +94,7 @@ class Torch {
   Outcome device(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome called(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome give_tensor(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
-  // Of at::TensorBase.
+  // Methods of at::TensorBase.
   Outcome dim(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome size(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome stride(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
@@ -106,7 +107,7 @@ class Torch {
   Outcome data(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome set_data(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome without_schema(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
-  // Of other parts.
+  // Functions of other parts.
   Outcome raw_take(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome raw_return(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
   Outcome raw_use(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
@@ -131,7 +132,7 @@ class Torch {
 
   /// nullptr: it is none, or not known.
   Tensor* tensor(Machine& machine, Word object);
-  /// That a method is called for, which asks for something.
+  /// The tensor for which a method is called that asks for something.
   Tensor* self(Machine& machine, const Known& known, const Arguments& arguments, Asked asked = Asked::Nothing);
   [[nodiscard]] bool ends_with_caller(const Machine& machine) const;
   [[nodiscard]] bool empties_storage(const Machine& machine) const;

@@ -32,13 +32,14 @@ struct Torch::Call {
       std::memcpy(&value, values[argument].data() + offset, std::min(sizeof value, values[argument].size() - offset));
     return value;
   }
-  /// Of an optional value of so many bytes.
+  /// Does an optional value of `size` bytes hold one?
   [[nodiscard]] bool has(std::size_t argument, std::size_t size) const { return (word(argument, size) & 1) != 0; }
   [[nodiscard]] std::optional<std::int64_t> integer(std::string_view name) const;
   [[nodiscard]] std::optional<Sizes> integers(Machine& machine, std::string_view name) const;
   [[nodiscard]] bool flag(std::string_view wanted) const { return integer(wanted).value_or(0) != 0; }
   [[nodiscard]] Given given(Machine& machine) const;
-  /// Where a device says that the result is; the device is -1 on the host. nullopt: none is given. `current`: if it has no number.
+  /// Where a device says that the result is; the device is -1 on the host. nullopt: none is given. `current`: if it has
+  /// no number.
   [[nodiscard]] std::optional<std::pair<bool, signed char>> place(signed char current) const;
   template <typename Use>
   void for_tensors(const Use& use) const {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operators of ATen: at::_ops::NAME::call(...), of which the headers have a declaration and the schema (torch_schema.h).
+// Operators of ATen: at::_ops::NAME::call(...), of which the headers have a declaration and the schema
+// (torch_schema.h).
 //
-// WHERE. Work on tensors of the device goes to the stream that is current there; on tensors of the host it is done by the
-// host, at once. One that takes both is the device's, and has the host read its own first.
+// WHERE. Work on tensors of the device goes to the stream that is current there; on tensors of the host it is done by
+// the host, at once. One that takes both is the device's, and has the host read its own first.
 //
-// WHO WAITS. Copies between host and device, unless they are told not to; operators of which the catalogue of models says
-// so (models/frameworks.def), because their result, or the size of it, is for the host.
+// WHO WAITS. Copies between host and device, unless an argument says not to; operators of which the catalogue of models
+// says so (models/frameworks.def), because their result, or the size of it, is for the host.
 #include <algorithm>
 #include <cstring>
 #include <tuple>
@@ -78,7 +79,7 @@ void Torch::move(Machine& machine, const std::string& name, const Tensor& to, co
   if (waits)
     cuda_.wait_for(machine, name, stream);
   else
-    cuda_.use_block(stream, to.on_device ? from.data : to.data);  // the allocator of pinned memory is told
+    cuda_.use_block(stream, to.on_device ? from.data : to.data);  // the allocator of pinned memory learns of it
 }
 
 /// All but copies: one kernel reads what it is given, and writes what is marked and what is new.

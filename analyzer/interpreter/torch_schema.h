@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The schema of an ATen operator: "add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)". It says
-// what the operator does to memory: (a!) is written, (a) is shared by what comes back, every other tensor is read, and what
-// comes back without a mark is new.
+// The schema of an ATen operator: "add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)". It
+// says what the operator does to memory: (a!) is written, (a) is shared by what comes back, every other tensor is read,
+// and what comes back without a mark is new.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sizes matter where the program asks for them, and where two tensors are parts of one. Operators whose rule is not here
-// return what their arguments are together, as those do that work element by element.
+// Sizes matter where the program asks for them, and where two tensors are parts of one. Operators whose rule is not
+// here return what their arguments are together, as those do that work element by element.
 #include "analyzer/interpreter/torch_shapes.h"
 
 #include <algorithm>

@@ -35,11 +35,11 @@ struct Given {
   std::vector<const Shape*> all;     ///< tensors that are arguments of their own
 };
 
-/// Of a tensor that shares memory with `of`. nullopt: it is not known how; then it is taken to be all of it.
+/// The shape of a tensor that shares memory with `of`. nullopt: not known, and the tensor is taken to be all of it.
 std::optional<Shape> view_of(const Schema& schema, const Given& given, const Shape& of);
-/// Of a new tensor.
+/// The sizes of a new tensor.
 Sizes sizes_of_new(const Schema& schema, const Given& given);
-/// Of tensors that share memory with `of`: chunk(), split(), unbind().
+/// The shapes of tensors that share memory with `of`: chunk(), split(), unbind().
 std::vector<Shape> parts_of(const Schema& schema, const Given& given, const Shape& of);
 
 }  // namespace streamsan::analyzer::interpreter

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a program asks a tensor, answered by what is known of it (torch.h): sizes, type, place, memory. Of a tensor that was
-// made up the question is kept: if a condition fails next, the answer is what was wrong with it.
+// What a program asks a tensor, answered by what is known of it (torch.h): sizes, type, place, memory. Of a tensor that
+// was made up the question is kept: if a condition fails next, the answer is what was wrong with it.
 #include <algorithm>
 #include <cstring>
 #include <utility>

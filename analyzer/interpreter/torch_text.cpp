@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A tensor is a pointer to a TensorImpl, that has a Storage, that has a DataPtr, whose deleter gives the memory back. All of it
-// is counted, moved and ended by inline code of PyTorch's headers, which is followed as the program's own; what is
-// missing is in libtorch. The text below defines it, in terms of the headers: whatever the layout of a class is, it is
-// the program's. Definitions are inline, so that code is made only of what is reached.
+// A tensor is a pointer to a TensorImpl, that has a Storage, that has a DataPtr, whose deleter gives the memory back.
+// All of it is counted, moved and ended by inline code of PyTorch's headers, which is followed as the program's own;
+// what is missing is in libtorch. The text below defines it, in terms of the headers: whatever the layout of a class
+// is, it is the program's. Definitions are inline, so that code is made only of what is reached.
 //
 // Classes with a virtual table are derived from: that of the base is in libtorch.
 #include "analyzer/interpreter/torch_text.h"

@@ -15,7 +15,7 @@ namespace streamsan::analyzer::interpreter {
 __extension__ using Wide = unsigned __int128;
 __extension__ using SignedWide = __int128;
 
-/// Of an integer or a pointer; 0: it is neither.
+/// The bits of an integer or a pointer. 0: the type is neither.
 inline unsigned bits_of(llvm::Type* type) {
   if (type->isPointerTy()) return 64;
   return type->isIntegerTy() ? type->getIntegerBitWidth() : 0;
@@ -71,7 +71,7 @@ inline bool is_number(const llvm::Type* type) {
   return type->isFloatTy() || type->isDoubleTy() || type->isX86_FP80Ty();
 }
 
-/// Of memory that is known to be the program's.
+/// Reads a word of memory that is known to be the program's.
 inline Word load_word(Word address) {
   Word value = 0;
   std::memcpy(&value, reinterpret_cast<const void*>(address), sizeof value);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A made-up caller with other users (Caller::Users) shows a conflict between what two of them do. It is nobody's fault but
-// the program's only if none of them could have waited for the other. Whether the functions that the caller calls wait, the
-// run shows. Here is the rest: what is in sight of the file, and the caller does not call.
+// A made-up caller with other users (Caller::Users) shows a conflict between what two of them do. It is nobody's fault
+// but the program's only if none of them could have waited for the other. Whether the functions that the caller calls
+// wait, the run shows. Here is the rest: what is in sight of the file, and the caller does not call.
 //
-// WHOSE WORK. The classes of the objects, their bases, what is derived from them, and the classes of what they are given
-// or refer to: a context that was made before, and is known to others.
+// WHOSE WORK. The classes of the objects, their bases, what is derived from them, and the classes of what they are
+// given or refer to: a context that was made before, and is known to others.
 //
-// WHO MAY WAIT. Their methods that are not private, static ones too; friends, and whoever else reads their fields. These may
-// wait for, query or record any stream. All other functions may wait for the whole device, if they are no part of what the
-// file does by itself. A function without a body in sight does what it likes, and so does one behind a pointer. A function
-// that starts a host function in a stream tells somebody when the work is done, also if the caller calls it.
-// Constructors and destructors do not count: nobody calls them between two calls.
+// WHO MAY WAIT. Their methods that are not private, static ones too; friends, and whoever else reads their fields.
+// These may wait for, query or record any stream. All other functions may wait for the whole device, if they are no
+// part of what the file does by itself. A function without a body in sight does what it likes, and so does one behind a
+// pointer. A function that starts a host function in a stream tells somebody when the work is done, also if the caller
+// calls it. Constructors and destructors do not count: nobody calls them between two calls.
 //
 // Errs to silence: what waits is not asked what for.
 #include "analyzer/interpreter/ways_to_wait.h"

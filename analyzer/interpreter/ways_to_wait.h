@@ -18,8 +18,8 @@ namespace streamsan::analyzer {
 
 class Symbols;
 
-/// Can whoever has an object of this type wait for work by means of it (a stream, an event, a ticket)? Not by a tensor or
-/// by numbers.
+/// Can whoever has an object of this type wait for work by means of it (a stream, an event, a ticket)? Not by a tensor
+/// or by numbers.
 bool may_wait(Symbols& symbols, clang::QualType type, int depth = 0);
 
 /// What the functions of one file do that somebody may wait by. Made by one walk through the file's own code.
@@ -37,8 +37,8 @@ class WaysToWait {
     OwnHandles,  ///< the user gives something to wait by for its own work
     Anything,
   };
-  /// Is there a way to wait for work of objects of these classes, one of which is that of their user, beside the functions
-  /// that `called` call? `used`: the file calls them, so what they give is for the file.
+  /// Is there a way to wait for work of objects of these classes, one of which is that of their user, beside the
+  /// functions that `called` call? `used`: the file calls them, so what they give is for the file.
   [[nodiscard]] Offer offered(const clang::CXXRecordDecl& user, Classes classes, const Functions& called,
                               const Functions& used) const;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is needed to live the life of an object in stream IR: construct it, call its methods in some order, destroy it.
-// Lowered by lowering/class_harness.cpp, lived by analysis/class_protocols.cpp.
+// Builds the life of an object in stream IR: construct it, call its methods in some order, destroy it. Lowered by
+// lowering/class_harness.cpp, lived by analysis/class_protocols.cpp.
 #pragma once
 
 #include <set>

@@ -2,8 +2,8 @@
 //
 // Loops over elements, and over slots.
 //
-// A loop qualifies if its head asks `i < bound`, `i` is set to a constant before it and stepped by one in one place, and
-// somewhere in it a container grows, or an element is named by `i` where something happens that can be ordered. The
+// A loop qualifies if its head asks `i < bound`, `i` is set to a constant before it and stepped by one in one place,
+// and somewhere in it a container grows, or an element is named by `i` where something happens that can be ordered. The
 // bound is a constant, or one place that nothing in the function writes, or that holds a constant there (settled.h);
 // copies that inlining made are followed.
 //

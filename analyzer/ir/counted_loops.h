@@ -25,9 +25,9 @@ struct Counted {
   PlaceId slots = kNoPlace;         ///< what holds the number of slots, which is supposed to be 2
 };
 
-/// Loops whose head asks `i < bound`, in which something that can be ordered happens and an element is named by `i`, and
-/// loops that enqueue work on slots in turn (rings.h). Of the latter a counter is only named if it counts as said. Those
-/// inside of others come first. For closed functions.
+/// Loops whose head asks `i < bound`, in which something that can be ordered happens and an element is named by `i`,
+/// and loops that enqueue work on slots in turn (rings.h). Of the latter a counter is only named if it counts as said.
+/// Those inside of others come first. For closed functions.
 std::vector<Counted> counted_loops(const Function& function);
 
 /// What can be ordered, or orders.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One line of the text form, read from left to right. What cannot be read throws Malformed, which parse() turns into
-// its one error message; nothing leaves it.
+// One line of the text form, read from left to right. Text that cannot be read throws Malformed, which parse() turns
+// into its one error message. No exception leaves parse().
 #pragma once
 
 #include <cstdint>

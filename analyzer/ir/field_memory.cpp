@@ -4,10 +4,10 @@
 // allocated, if all of it is at one place.
 //
 // What a copy or a fill waits for depends on the kind of its memory, and a method that uses a buffer of its class does
-// not allocate it: the constructor does. If all stores to a field that the program shows leave memory of one kind there,
-// the field holds that kind. What a function returns that makes it counts, and so do the initialisers of static local
-// variables. A store of anything else, a parameter above all, and a helper that is given the field to write it, end what
-// is known. Errs where another file stores another kind into a field that is open to it.
+// not allocate it: the constructor does. If all stores to a field that the program shows leave memory of one kind
+// there, the field holds that kind. What a function returns that makes it counts, and so do the initialisers of static
+// local variables. A store of anything else, a parameter above all, and a helper that is given the field to write it,
+// end what is known. Errs where another file stores another kind into a field that is open to it.
 #include "analyzer/ir/field_memory.h"
 
 #include <optional>

@@ -17,7 +17,7 @@
 // What is captured by code out of sight, or under a condition that the launch does not share, is left out: errs towards
 // silence.
 //
-// A graph can be told other things later: new parameters of its nodes, an update from another graph. Such a call may
+// A graph can change later: new parameters of its nodes, an update from another graph. Such a call may
 // stand in any function, and the graph come to it by any name, so one of them in the program ends what is known of all
 // executable graphs. Not seen: nodes that are changed between the capture and the making of the executable graph.
 #include "analyzer/ir/graph_launches.h"

@@ -4,7 +4,7 @@
 //
 // In the IR the graph that a capture makes is the target of the Fresh right behind the CaptureEnd, and an executable
 // graph that of a Fresh whose source is the graph that it is made of. An Escape with Work::GraphLaunch says that the
-// graph which is its source is told to do something else from now on.
+// graph which is its source does something else from now on.
 #pragma once
 
 #include "analyzer/ir/ir.h"

@@ -22,9 +22,9 @@ class Inliner {
  public:
   explicit Inliner(const Program& program, const InlineOptions& options = {}) : program_(program), options_(options) {}
 
-  /// `usr` with its callees inlined: no Call is left, and no Return but its own. A callee that is unknown, recursive, incomplete or
-  /// too big becomes Escape of its arguments and MaySync. Sites of inlined ops carry the call they came through
-  /// (Site::call).
+  /// `usr` with its callees inlined: no Call is left, and no Return but its own. A callee that is unknown, recursive,
+  /// incomplete or too big becomes Escape of its arguments and MaySync. Sites of inlined ops carry the call they came
+  /// through (Site::call).
   Function close(const std::string& usr);
 
   /// True if calling it does nothing that a caller could notice, its own callees included.

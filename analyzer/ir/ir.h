@@ -114,15 +114,15 @@ enum class Mode : std::uint8_t { Read, Write, ReadWrite, Atomic, Unknown };  ///
 
 enum class Certainty : std::uint8_t { No, Perhaps, Yes };
 
-/// Of a kernel: which part of the memory behind its pointer it leaves alone, as its indices and conditions say.
+/// The part of the memory behind its pointer that a kernel leaves alone, as its indices and conditions say.
 struct Part {
   enum class Kind : std::uint8_t {
     Whole,    ///< nothing: it begins where the pointer points. Of all that is no kernel, too
     Unknown,  ///< nobody knows; it is somewhere in the first `bytes`. Absent: it was given a pointer
     Inside,   ///< the first `bytes`; absent: the first rows, of a length that the launch says
     Single,   ///< all but the element at `bytes`; absent: all but one somewhere, or but the ends
-    From,  ///< what is in front of where the launch says, by those of its integers whose bits `arguments` has; by no bit:
-           ///< in a way that is not known
+    From,     ///< what is in front of where the launch says, by those of its integers whose bits `arguments` has; by no
+              ///< bit: in a way that is not known
   };
   Kind kind = Kind::Whole;
   std::optional<std::int64_t> bytes;
@@ -140,7 +140,7 @@ struct Access {
   bool by_data = false;    ///< of a kernel: only at indices, or under conditions, that it reads from memory
   Part part;
   std::optional<bool> on_host;  ///< what the call itself says (cudaMemcpyKind, cuMemcpyDtoH)
-  /// Of a programmatic launch: what of it the kernel does before it has waited for the grid in front.
+  /// What of the access the kernel of a programmatic launch does before it has waited for the grid in front.
   Certainty before_wait = Certainty::No;
   Mode early = Mode::Unknown;   ///< unless before_wait is No
   SiteId early_site = kNoSite;  ///< where, in the kernel; not part of the text form

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A macro like PyTorch's AT_DISPATCH_FLOATING_TYPES puts a launch into a lambda in a lambda, each called where it stands.
-// Checks that look at one function without following its calls would see neither the launch nor whose memory it is given:
-// the closure holds references, which are dereferenced inside.
+// A macro like PyTorch's AT_DISPATCH_FLOATING_TYPES puts a launch into a lambda in a lambda, each called where it
+// stands. Checks that look at one function without following its calls would see neither the launch nor whose memory it
+// is given: the closure holds references, which are dereferenced inside.
 #include "analyzer/ir/lambdas.h"
 
 #include <algorithm>

@@ -46,28 +46,28 @@ bool copies_field(const Function& function, const Op& op) {
 
 /// What the function changes for others, or orders with what they do. Enqueueing work alone does neither.
 /// `handles`: the fields and globals that it names and that are no memory.
-std::set<std::string> told_by(const Function& function, const std::set<std::string>& handles) {
-  std::set<std::string> told;
+std::set<std::string> changed_by(const Function& function, const std::set<std::string>& handles) {
+  std::set<std::string> changed;
   // A handle in a local variable may be that of any field.
   const auto handle = [&](const Operand& operand) {
     const bool is_place = operand.kind == Operand::Kind::Value || operand.kind == Operand::Kind::Address;
-    if (is_place && !add_names(function, operand.place, told)) told.insert(handles.begin(), handles.end());
+    if (is_place && !add_names(function, operand.place, changed)) changed.insert(handles.begin(), handles.end());
   };
   for (const Block& block : function.blocks)
     for (const Op& op : block.ops) switch (op.kind) {
         case OpKind::Assign:
-          if (!copies_field(function, op)) add_names(function, op.target, told);
+          if (!copies_field(function, op)) add_names(function, op.target, changed);
           break;
         case OpKind::Fresh:
         case OpKind::CreateStream:
         case OpKind::CreateEvent:
         case OpKind::Allocate:
-          add_names(function, op.target, told);
+          add_names(function, op.target, changed);
           break;
         case OpKind::Free:
         case OpKind::EndOfLife:
         case OpKind::Escape:
-          add_names(function, op.source.place, told);
+          add_names(function, op.source.place, changed);
           break;
         case OpKind::DestroyHandle:
           handle(op.source);
@@ -82,12 +82,12 @@ std::set<std::string> told_by(const Function& function, const std::set<std::stri
           handle(op.event);
           break;
         case OpKind::SyncDevice:
-          told.insert(handles.begin(), handles.end());
+          changed.insert(handles.begin(), handles.end());
           break;
         default:
           break;
       }
-  return told;
+  return changed;
 }
 
 }  // namespace
@@ -95,7 +95,7 @@ std::set<std::string> told_by(const Function& function, const std::set<std::stri
 Links links_of(const Program& program, const std::string& source) {
   Links links;
   for (const auto& [usr, function] : program.functions) {
-    auto& [used, told, calls, of_header] = links.functions[usr];
+    auto& [used, changed, calls, of_header] = links.functions[usr];
     of_header = function.site != kNoSite && function[function.site].file != source;
     std::set<std::string> handles;
     for (std::size_t i = 0; i < function.places.size(); ++i) {
@@ -103,11 +103,11 @@ Links links_of(const Program& program, const std::string& source) {
       if (name.empty() || is_of_own_object(function, static_cast<PlaceId>(i))) continue;
       // Two methods of one class are two ways to use its objects, whatever they do.
       const PlaceId object = function.places[i].base;
-      if (object != kNoPlace && function[object].kind == Place::Kind::This && !function.hidden) told.insert(name);
+      if (object != kNoPlace && function[object].kind == Place::Kind::This && !function.hidden) changed.insert(name);
       if (function.places[i].type != TypeKind::Pointer) handles.insert(name);
       used.insert(std::move(name));
     }
-    told.merge(told_by(function, handles));
+    changed.merge(changed_by(function, handles));
     for (const Block& block : function.blocks)
       for (const Op& op : block.ops)
         if (op.kind == OpKind::Call) calls.insert(op.callee);
@@ -126,7 +126,7 @@ std::string print(const Links& links) {
   };
   for (const auto& [usr, uses] : links.functions) {
     add(uses.of_header ? 'h' : 'f', usr);
-    for (const auto& [what, names] : {std::pair('u', &uses.used), {'t', &uses.told}, {'c', &uses.calls}})
+    for (const auto& [what, names] : {std::pair('u', &uses.used), {'t', &uses.changed}, {'c', &uses.calls}})
       for (const std::string& name : *names) add(what, name);
   }
   return text;
@@ -152,7 +152,7 @@ bool read_links(std::string_view text, Links& links) {
       uses->of_header = line[0] == 'h';
     } else if (std::set<std::string>* names = uses == nullptr  ? nullptr
                                               : line[0] == 'u' ? &uses->used
-                                              : line[0] == 't' ? &uses->told
+                                              : line[0] == 't' ? &uses->changed
                                               : line[0] == 'c' ? &uses->calls
                                                                : nullptr) {
       names->insert(names->end(), std::move(name));
@@ -167,7 +167,7 @@ Neighbours::Neighbours(const std::vector<Links>& units) : units_(units) {
   for (std::size_t unit = 0; unit < units.size(); ++unit)
     for (const auto& [usr, uses] : units[unit].functions) {
       functions_[usr].push_back({unit, &usr, &uses});
-      for (const std::string& name : uses.told) tellers_[name].push_back({unit, &usr, &uses});
+      for (const std::string& name : uses.changed) changers_[name].push_back({unit, &usr, &uses});
     }
 }
 
@@ -182,7 +182,7 @@ Neighbours::Needed Neighbours::of(const Links& unit, std::size_t position) const
   };
   for (const auto& [usr, uses] : unit.functions)
     if ((!uses.of_header || !is_kept_before(usr)) && own.insert(usr).second) open.push_back(&usr);
-  // Bodies of others count with those of what they call. Of who only tells of a field, its own unit's will do.
+  // Bodies of others count with those of what they call. If a function only changes a field, those of its unit suffice.
   std::vector<std::pair<Place, bool>> others;
   const auto reach = [&](const std::unordered_map<std::string_view, Places>& index, const std::string& name,
                          const Place* within = nullptr) {
@@ -194,7 +194,7 @@ Neighbours::Needed Neighbours::of(const Links& unit, std::size_t position) const
       if (another_program || unit.functions.contains(*place.usr)) continue;
       if (!needed.functions.insert(*place.usr).second) continue;  // of a header: one that has it will do
       needed.units.insert(place.unit);
-      others.emplace_back(place, within != nullptr || &index == &tellers_);
+      others.emplace_back(place, within != nullptr || &index == &changers_);
     }
   };
   const auto call = [&](const std::string& usr) {
@@ -217,7 +217,7 @@ Neighbours::Needed Neighbours::of(const Links& unit, std::size_t position) const
     }
   };
   close();
-  for (const std::string& name : used) reach(tellers_, name);
+  for (const std::string& name : used) reach(changers_, name);
   close();
   return needed;
 }

@@ -4,11 +4,11 @@
 //
 // A translation unit learns something from another one that defines a function which it only calls, or that has a
 // function of its own which does something to the same global variable or the same field of a class: it may wait, store
-// another stream, or free. Work that is enqueued there tells nothing, unless both are methods of one class. Functions
-// that both have (of a common header) tell nothing new, but what these call in turn may. What counts is what the
-// functions of the source itself use and call, directly and in calls. A function of a header that they do not call is the
-// matter of one unit, the first by its name that has it: one that calls it looks at it again, with what it calls it with.
-// Two translation units that define main() are not of one program: they tell each other nothing.
+// another stream, or free. Work that is enqueued there says nothing, unless both are methods of one class. Functions
+// that both have (of a common header) tell nothing new, but what these call in turn may. Only what the functions of the
+// source itself use and call counts, directly and in calls. A function of a header that they do not call is the matter
+// of one unit, the first by its name that has it: one that calls it looks at it again, with what it calls it with. Two
+// translation units that define main() are not of one program: they tell each other nothing.
 //
 // The text form is one word and one name in a line, so that a program's links are read in little time:
 //
@@ -16,7 +16,7 @@
 //     main                 it defines main()
 //     f c:@F@fill#         a function of the source, then what is its:
 //     u Lane::stream       it uses this field or global
-//     t Lane::stream       it tells of it
+//     t Lane::stream       it changes it, or orders with what others do with it
 //     c c:@F@wait#         it calls this function
 //     h c:@F@help#         a function of a header, likewise
 #pragma once
@@ -34,9 +34,10 @@ namespace streamsan::analyzer::ir {
 
 struct Links {
   struct Uses {
-    std::set<std::string> used;   ///< fields and globals that the function names
-    std::set<std::string> told;   ///< those of which it tells others something: it writes, waits, records, frees; and
-                                  ///< the fields of the object that it is a method of
+    std::set<std::string> used;  ///< fields and globals that the function names
+    std::set<std::string>
+        changed;                  ///< those that it changes for others, or orders with what they do: it writes, waits,
+                                  ///< records, frees; and the fields of the object that it is a method of
     std::set<std::string> calls;  ///< functions, by USR
     bool of_header = false;
   };
@@ -73,7 +74,7 @@ class Neighbours {
   using Places = std::vector<Place>;
   const std::vector<Links>& units_;
   std::unordered_map<std::string_view, Places> functions_;  ///< by USR
-  std::unordered_map<std::string_view, Places> tellers_;    ///< by what they tell of
+  std::unordered_map<std::string_view, Places> changers_;   ///< by what they change
 };
 
 }  // namespace streamsan::analyzer::ir

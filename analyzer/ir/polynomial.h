@@ -2,8 +2,8 @@
 //
 // Offsets and sizes as polynomials, so that they can be subtracted: `(i + 1) * n` less `i * n` is `n`.
 //
-// An Expr is text. What it is built of with + - * and parentheses is multiplied out; a part with any other operator in
-// it (`n / 2`, `i % 3`) is a variable of its own if parentheses enclose it, and ends the attempt if not. A polynomial
+// An Expr is text. Its terms with + - * and parentheses are multiplied out. A part with any other operator in it
+// (`n / 2`, `i % 3`) is a variable of its own if parentheses enclose it, and ends the attempt if not. A polynomial
 // says nothing of the sign of its variables, and arithmetic is taken not to overflow.
 #pragma once
 

@@ -12,7 +12,7 @@
 //     OP                                      `  enqueue kernel scale on s1 writes d_a, reads &h bytes {n}  ; a.cu:3:5`
 //     goto bb1 | branch [EXPR] bb1 bb2        at the end of a block; none: the function ends here (by
 //                                           return; in a function that has a return elsewhere, by abort or throw)
-//   handle Holder::stream_ [owned] [copied] [nonblocking] [timing | no_timing]      Program::fields, outside of functions
+//   handle Holder::stream_ [owned] [copied] [nonblocking] [timing | no_timing]   Program::fields, outside of functions
 //
 //   OP       name, operands, attributes. The operands are those of shape() in words.cpp:
 //              assign T = X | fresh T | create_stream T | create_event T | allocate T
@@ -26,10 +26,10 @@
 //            attributes, in any order: on S (stream), for E (event), object X (of a call), api NAME, detail "...",
 //              nonblocking ... (kind of a stream), pinned ... (kind of memory), timing, no_timing, tensor, synchronous,
 //              implicit_stream, unchecked, relaxed, pooled, of_object, transfers, of_tensors, limited,
-//              [perhaps_](programmatic | waits | triggers_first); target, source, to (second event), work, callee, arguments where the
-//              op has them against its shape
-//            accesses, at the end: (reads | writes | updates | atomics | touches) X [bytes EXPR] [pinned] [pageable] [by_data]
-//              [inside [N] | single [N] | from N (bits of arguments)]
+//              [perhaps_](programmatic | waits | triggers_first); target, source, to (second event), work, callee,
+//              arguments where the op has them against its shape
+//            accesses, at the end: (reads | writes | updates | atomics | touches) X [bytes EXPR] [pinned] [pageable]
+//              [by_data] [inside [N] | single [N] | from N (bits of arguments)]
 //              [on_host | on_device] [early MODE | perhaps_early MODE], with or without commas
 //   X S E    none, null, default (stream), legacy, per_thread, ?, PATH: the value held, &PATH: its address; + EXPR;
 //            number + EXPR: an integer

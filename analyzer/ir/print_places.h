@@ -17,7 +17,7 @@ class PlaceWriter {
  public:
   explicit PlaceWriter(const Function& function);
 
-  /// Of a declaration. The parameter whose number is its place in the list needs no number.
+  /// The text of a declaration. A parameter whose number is its place in the list needs no number.
   static std::string parameter(const Place& place);
   std::string declared(PlaceId id);
   const std::string& path(PlaceId id);

@@ -36,7 +36,7 @@ struct Range {
 /// What a word of the text is; absent: any number.
 using RangeOf = std::function<std::optional<Range>(std::string_view word)>;
 
-/// Of the text of an Expr.
+/// The range of an Expr, by its text.
 Range evaluate(std::string_view text, const RangeOf& range_of);
 
 }  // namespace streamsan::analyzer::ir

@@ -193,7 +193,7 @@ bool may_be(const Function& function, PlaceId number, std::int64_t value) {
           if (std::ranges::find(stored.uses, same[next]) != stored.uses.end()) continue;  // it is counted up
           const Range range = evaluate(numbered(function, stored),
                                        [](std::string_view) { return std::optional(Range{0, Range::kMost}); });
-          const bool initial = range.number() && *range.number() < value;  // until it is told
+          const bool initial = range.number() && *range.number() < value;  // until it is set
           if (range.any() || (!initial && (value < range.low || value > range.high))) return false;
         }
       }

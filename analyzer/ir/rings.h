@@ -33,8 +33,8 @@ std::int64_t passed_round(const Function& function, const std::set<std::size_t>&
 /// "workers_.size()", as the source has it.
 std::string as_written(const Function& function, PlaceId number);
 
-/// Nothing that is seen speaks against it: what is stored in `number` may be `value`, and no branch tells `value` from a
-/// few more, as a test for the least number of slots does.
+/// Nothing that is seen speaks against it: what is stored in `number` may be `value`, and no branch tells `value` from
+/// a few more, as a test for the least number of slots does.
 bool may_be(const Function& function, PlaceId number, std::int64_t value);
 
 /// Puts `value` in the place of `number` wherever it is read.

@@ -6,9 +6,9 @@
 //   for (int i = 0; i < 3; ++i) parts.push_back(...);   w.flush();               // for (auto& p : pool_.parts) ...
 //   for (float* p : parts) ...
 //
-// How many elements `parts` has is counted where they are put in. Once the first loop is written out that is a constant,
-// and so the second one can be written out, too. And what a reference in an object means is known where the object is
-// made in sight: `w.pool_->parts` is `pool.parts`, by one name for all who use it.
+// How many elements `parts` has is counted where they are put in. Once the first loop is written out that is a
+// constant, and so the second one can be written out, too. And what a reference in an object means is known where the
+// object is made in sight: `w.pool_->parts` is `pool.parts`, by one name for all who use it.
 //
 // A number is followed through assignments, sums and the like, block after block until nothing changes; what one way
 // makes another than the other is not known. Only variables of the function, and fields of these. A pointer counts if

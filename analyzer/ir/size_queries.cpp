@@ -82,8 +82,9 @@ class Queries {
     return true;
   }
 
-  /// `if (!memory) Sort(memory, bytes, ...); else Sort(memory, bytes, ..., stream);`: whether the caller's memory is null is
-  /// not known, but the call that is meant to work stands further down, with the stream that this one leaves out.
+  /// `if (!memory) Sort(memory, bytes, ...); else Sort(memory, bytes, ..., stream);`: whether the caller's memory is
+  /// null is not known, but the call that is meant to work stands further down, with the stream that this one leaves
+  /// out.
   [[nodiscard]] bool asks_for_caller(const Op& op, PlaceId variable) const {
     if (!op.implicit_stream) return false;
     return std::ranges::any_of(function_.blocks, [&](const Block& block) {

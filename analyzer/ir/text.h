@@ -20,8 +20,8 @@ bool parse(std::string_view text, Program& program, std::string& error);
 
 /// A summary file: JSON, {"version": 2, "streamsan": "...", "functions": [{"usr": ..., "ir": "..."}], "fields": {...}}.
 /// Written with simplify()d functions; raw source locations are dropped. Reading adds to `program`; functions that it
-/// has already are kept. A file that cannot be read: false and one line in `error`. `wanted`: the only functions that are
-/// read, by USR; nullptr: all are.
+/// has already are kept. A file that cannot be read: false and one line in `error`. `wanted`: the only functions that
+/// are read, by USR; nullptr: all are.
 std::string print_summaries(const Program& program);
 bool read_summaries(std::string_view json, Program& program, std::string& error,
                     const std::set<std::string>* wanted = nullptr);

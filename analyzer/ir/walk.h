@@ -55,7 +55,7 @@ std::vector<bool> reached(const Function& function, std::vector<std::size_t> fro
   return result;
 }
 
-/// Those behind the end of `block`: it is one of them in a loop only.
+/// The blocks behind the end of `block`: it is one of them in a loop only.
 std::vector<bool> reached_behind(const Function& function, std::size_t block);
 
 /// The other direction: the blocks that ways to one of `targets` come through, these included.
@@ -72,7 +72,7 @@ std::vector<bool> leading_to(const Function& function, std::vector<bool> targets
   return targets;
 }
 
-/// Those before the begin of `block`: it is one of them in a loop only.
+/// The blocks before the begin of `block`: it is one of them in a loop only.
 std::vector<bool> leading_before(const Function& function, std::size_t block);
 
 /// The block is no choice of the function: no way through it that does other work, or that goes on behind the block,

@@ -8,8 +8,8 @@
 //
 // The census reads each statement of the translation unit once; here it is noted what is put into which slot. Other
 // translation units can put something into what they can name: a variable with external linkage, the parameter of a
-// function with external linkage, the field of a class in a header unless it is private and all the class's functions are
-// in sight. So these are not known. Nor is a slot whose address is taken or that is bound to a reference that may
+// function with external linkage, the field of a class in a header unless it is private and all the class's functions
+// are in sight. So these are not known. Nor is a slot whose address is taken or that is bound to a reference that may
 // change it. Null is no function: a call through it would end the program.
 //
 // Which closure it is, with what it captured, is a matter of places: host_callables.cpp.

@@ -30,8 +30,8 @@ class Census {
   [[nodiscard]] bool is_root(const clang::FunctionDecl& function) const { return roots_.contains(canonical(function)); }
   /// The definition that is lowered for a callee, or nullptr.
   [[nodiscard]] const clang::FunctionDecl* lowered(const clang::FunctionDecl& function) const;
-  /// What a virtual call of `method` can run, if that is one function that is lowered, or, of several, that of the one
-  /// class that does something on the device; else nullptr.
+  /// The function that a virtual call of `method` runs, if only one that is lowered can be meant, or if of several only
+  /// one class does something on the device. Else nullptr.
   [[nodiscard]] const clang::FunctionDecl* only_override(const clang::FunctionDecl& method) const;
   /// An object of another class than that of `chosen` is made somewhere, which has a function of its own for a call of
   /// `method`.
@@ -42,7 +42,7 @@ class Census {
   [[nodiscard]] bool asks_kind(const clang::FunctionDecl& function) const;
   [[nodiscard]] const Callables& callables() const { return callables_; }
   void bind(const Callables::Bindings& bindings) { callables_.bind(bindings); }
-  /// What the end of a shared pointer calls that nobody shares; nullptr: not known, or another variable.
+  /// The function that the end of an unshared shared pointer calls. nullptr: not known, or the variable is another one.
   [[nodiscard]] const clang::FunctionDecl* deleter(const clang::ValueDecl& owner) const {
     return shared_owners_.lookup(&owner);
   }

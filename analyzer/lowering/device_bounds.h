@@ -4,19 +4,19 @@
 //
 // A kernel for the inside of a grid (`if (i >= 1 && i < n - 1)`), one for its margin (`if (i == 0 || i == n - 1)`), one
 // that works from an offset on (`p[first + i]`): none of them touches what a copy of the first elements touches, nor
-// what the others do. A Bound is the least that an index can be. Thread and block indices and parameters are at least 0,
-// arithmetic does not wrap, and conditions hold where they stand: in the branch, and behind a branch that leaves (`if (i
-// < 1) return;`). A variable has a bound if what happens to it is understood, in the order of the text
+// what the others do. A Bound is the least that an index can be. Thread and block indices and parameters are at least
+// 0, arithmetic does not wrap, and conditions hold where they stand: in the branch, and behind a branch that leaves
+// (`if (i < 1) return;`). A variable has a bound if what happens to it is understood, in the order of the text
 // (device_changes.h).
 //
-// A bound of 0 is told only where the first thread of the first block gets to the access, by what can be seen: under a
-// condition that it may fail (`row = i / width; if (row > 0)`, `if (mask[i])`) an index made of the same numbers has none.
-// The functions for this are in device_first_thread.cpp, those for what functions return in device_results.cpp.
+// A bound of 0 is given only where the first thread of the first block gets to the access, by what can be seen: under a
+// condition that it may fail (`row = i / width; if (row > 0)`, `if (mask[i])`) an index made of the same numbers has
+// none. The functions for this are in device_first_thread.cpp, those for what functions return in device_results.cpp.
 //
 // A pointer that is moved, or an index that begins at a number in memory that all threads share, need not begin where
-// the pointer does that the kernel was given: such a bound is `elsewhere`. What all threads decide alike, by what the
-// launch gives (`if (mode == 3)`), says whether there is work. It counts as done, unless the kernel otherwise works in
-// another place: then nobody knows which.
+// the pointer does that the kernel was given: such a bound is `elsewhere`. A condition that is the same for all
+// threads, by what the launch gives (`if (mode == 3)`), says whether there is work. The work counts as done, unless the
+// kernel otherwise works in another place: then nobody knows which.
 //
 // Which way it errs. What is not understood (a difference of two variables, an index that each thread takes out of
 // memory) has no bound: where the work begins is not known, and the analysis decides what that is worth (overlap.h). A
@@ -113,7 +113,7 @@ bool is_index(const NamedPart& variable);
 /// Pointers in objects that need not be the begin of what they were made of, and by how much.
 using MovedFields = std::map<const clang::FieldDecl*, Bound>;
 
-/// Of one function's body, at the statement that is being looked at.
+/// The bounds in one function's body, at the present statement.
 class Bounds {
  public:
   explicit Bounds(const clang::FunctionDecl& definition, const MovedFields* moved = nullptr);
@@ -145,7 +145,8 @@ class Bounds {
   [[nodiscard]] MaybeBound place(const clang::Expr* expression) const {
     return reached(place(expression, 0), {expression});
   }
-  /// `bound`, unless it is 0 and, by the conditions that hold, perhaps no thread has a 0 there: it is made of `made_of`.
+  /// `bound`, unless it is 0 and, by the conditions that hold, perhaps no thread has a 0 there: it is made of
+  /// `made_of`.
   [[nodiscard]] MaybeBound reached(MaybeBound bound, const std::vector<const clang::Expr*>& made_of) const;
 
  private:
@@ -187,7 +188,7 @@ class Bounds {
   MaybeBound ask(const clang::Expr* expression, Asked what, unsigned deep) const;
   /// A number in memory that is one for all threads.
   [[nodiscard]] bool is_one_in_memory(const clang::Expr* expression) const;
-  /// Of a variable, where it is named.
+  /// The bound of a variable, where it is named.
   [[nodiscard]] MaybeBound named(const clang::DeclRefExpr& name, unsigned deep, bool pointer) const;
   [[nodiscard]] MaybeBound initial(const clang::ValueDecl& variable, unsigned deep, bool pointer) const;
   [[nodiscard]] MaybeBound after(const Change& change, const MaybeBound& before, const clang::ValueDecl& variable,

@@ -48,7 +48,7 @@ class Changes {
   [[nodiscard]] bool any(const clang::ValueDecl& variable) const { return !of(variable).empty(); }
   /// All that happens to it is that it grows in loops, or is set before that.
   [[nodiscard]] bool only_grows(const clang::ValueDecl& variable, const clang::Expr* since) const;
-  /// Of a DeclRefExpr.
+  /// The position of a DeclRefExpr.
   [[nodiscard]] std::optional<unsigned> position(const clang::Expr* name) const;
   [[nodiscard]] const Loop& loop(std::size_t number) const { return loops_[number]; }
 

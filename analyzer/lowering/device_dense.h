@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whether a kernel goes over the elements behind a pointer one by one: `out[first + threadIdx.x]`, and not `out[2 * i]`,
-// nor `out[i]` for the even ones only.
+// Whether a kernel goes over the elements behind a pointer one by one: `out[first + threadIdx.x]`, and not `out[2 *
+// i]`, nor `out[i]` for the even ones only.
 //
 // Errs to say no.
 #pragma once

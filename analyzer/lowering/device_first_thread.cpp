@@ -87,7 +87,7 @@ void Bounds::collect(const clang::Stmt* statement, Roots& out, unsigned deep, Wi
     if (!named || is_index(*named)) out.indices.insert(named.value_or(Variable{}));
     return;
   }
-  // Which number a call returns is told by its arguments, and by what it asks itself.
+  // Which number a call returns depends on its arguments, and on what it asks itself.
   if (const auto* call = dyn_cast<clang::CallExpr>(statement); call != nullptr && !returns_of_operands(*call, 0))
     out.indices.emplace(nullptr, "");
   if (const auto* reference = dyn_cast<clang::DeclRefExpr>(statement)) {

@@ -61,7 +61,7 @@ struct Summary {
 
 class Summaries {
  public:
-  /// Of a function with a body, or nullptr if there is none that can be read (a template's pattern, say).
+  /// The summary of a function. nullptr: it has no body that can be read (a template's pattern, say).
   std::shared_ptr<const Summary> of(const clang::FunctionDecl& function);
 
   /// Allows another kernel its share of work.

@@ -7,10 +7,10 @@
 // `n` says where the work ends. Two launches that differ in `n` alone begin at the same element, so they meet there. An
 // integer that is used in any other way (`part[first + i]`, `if (row == mine)`) may say where the work begins.
 //
-// A use is understood if it is the upper limit of a comparison that holds wherever memory is touched: the condition of a
-// loop or of an `if` without `else`, the opposite of the condition under which a function or a round is left; or if the
-// integer is handed on to a device function that uses it so. Errs to miss: an integer whose uses are not all understood
-// counts as one that may say where the work begins.
+// A use is understood if it is the upper limit of a comparison that holds wherever memory is touched: the condition of
+// a loop or of an `if` without `else`, the opposite of the condition under which a function or a round is left; or if
+// the integer is handed on to a device function that uses it so. Errs to miss: an integer whose uses are not all
+// understood counts as one that may say where the work begins.
 #pragma once
 
 #include <cstdint>

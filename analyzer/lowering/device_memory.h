@@ -5,10 +5,11 @@
 // Kernel effects need to know one thing of a pointer expression: from which parameter its memory is reached. So a Path
 // keeps no indices (all elements of an array are one), the value of a pointer is the set of Paths it may point to, and
 // Memory collects what was ever stored where, without regard to the order of statements. This is Andersen's analysis
-// for one function, with the callees' results applied at their calls. A variable of the program that lives on the device
-// (device_variable) is named as if a pointer to it were given: its memory is what lies behind. It errs by saying too much: a pointer variable
-// that first walks over `a` and then over `b` points to both for the whole function. Paths that grow past a bound
-// (lists, trees) are dropped: what lies that deep belongs to no parameter that a launch could be blamed for.
+// for one function, with the callees' results applied at their calls. A variable of the program that lives on the
+// device (device_variable) is named as if a pointer to it were given: its memory is what lies behind. It errs by saying
+// too much: a pointer variable that first walks over `a` and then over `b` points to both for the whole function. Paths
+// that grow past a bound (lists, trees) are dropped: what lies that deep belongs to no parameter that a launch could be
+// blamed for.
 #pragma once
 
 #include <map>

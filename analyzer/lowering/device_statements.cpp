@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A device function from its begin to its Summary, and its statements: every access, once, with what decides whether it happens.
+// A device function from its begin to its Summary, and its statements: every access, once, with what decides whether it
+// happens.
 //
 // A read is an lvalue-to-rvalue conversion or the copy of an object; a write is an assignment. Taking an address,
 // binding a reference and forming an offset are none. `data` tells accesses that memory decides about (`if (mask[i])`,

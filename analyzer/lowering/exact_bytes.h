@@ -11,8 +11,8 @@
 // loops, conditions narrow their ranges (linear.h). Device functions are read with what they are given; a pointer that
 // stands in memory is followed where its value is known, as in a table of pointers that the host has copied.
 //
-// Which way it errs. What is not understood is left out, and so is what it decides: accesses are missed, and none is
-// invented. A body under `#if __CUDA_ARCH__` is seen as the host sees it.
+// Which way it errs. Code that is not understood is left out, and so are the accesses it decides about: they are
+// missed, and none is invented. A body under `#if __CUDA_ARCH__` is seen as the host sees it.
 #pragma once
 
 #include <array>

@@ -33,8 +33,8 @@ bool made_before_use(const clang::FieldDecl& field, const Uses& uses, const Call
 bool open_to_others(const clang::FieldDecl& field, const Uses& uses);
 
 /// All code that can use the field is in the main file: the field is private, and its class is written there with the
-/// bodies of all its functions, and lets no friend in. What a template has that is not instantiated may be in another
-/// file, so it must not mention the field, unless no other file can name the class.
+/// bodies of all its functions, and lets no friend in. A template may be instantiated in another file,
+/// so it must not mention the field, unless no other file can name the class.
 bool all_uses_in_sight(const clang::FieldDecl& field, const Models& models);
 
 }  // namespace streamsan::analyzer

@@ -23,8 +23,8 @@ ir::TypeKind handle_kind(clang::QualType type, const Models& models);
 /// "ns::Class::field", as in Program::fields. All instantiations of a class template have one.
 std::string field_key(const clang::FieldDecl& field);
 
-/// Of every field that holds streams or events, as handles, arrays, std::array or vectors of handles, in classes
-/// outside system headers.
+/// Every field that holds streams or events, as handles, arrays, std::array or vectors of handles, in classes outside
+/// of system headers.
 std::map<std::string, ir::HandleField> handle_fields(clang::ASTContext& context, const Models& models);
 
 }  // namespace streamsan::analyzer

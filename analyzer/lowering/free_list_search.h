@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the functions of a file do with containers of blocks, gathered for free_lists.cpp, which tells from it which
-// containers are free lists.
+// Gathers what the functions of a file do with containers of blocks. free_lists.cpp decides by it which containers are
+// free lists.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ bool names(const clang::Stmt* root, const clang::VarDecl* variable);
 /// A pointer, or an object with pointers in it, that can stand for memory. Streams and events are pointers, too: a pool
 /// of events gives one out again while somebody waits for it, and is right.
 bool is_block(Symbols& symbols, clang::QualType type);
-/// Of a lambda that of the function around it; nullptr: it is in none.
+/// The class of a function; that of a lambda is the class of the function around it. nullptr: it is in no class.
 const clang::DeclContext* class_of(const clang::FunctionDecl& function);
 bool is_of_class_around(const clang::FunctionDecl& function, const clang::ValueDecl& member);
 

@@ -12,10 +12,11 @@
 // A free list is known by what is done with it: one function takes an element out of it and hands it out, another puts
 // in what it was given, or what the object holds whose method it is (a lease), or what a deleter is given. That a list
 // fills itself where it is made is of no account, if what comes out is what went in last. Any other list hands out the
-// blocks that it holds besides first. It may hold none besides if blocks are made one by one, where it is empty or where
-// none is found, by a key or by a search through all of them, and nowhere else: not by its class beforehand, and not until there are so many. A queue that gives out
-// the greatest block is never one. Of a list with keys, such as sizes, the blocks of each key are a list. A key may be
-// kept elsewhere while the block is lent, in a map of blocks: it is the one that the block was taken out under.
+// blocks that it holds besides first. It may hold none besides if blocks are made one by one, where it is empty or
+// where none is found, by a key or by a search through all of them, and nowhere else: not by its class beforehand, and
+// not until there are so many. A queue that gives out the greatest block is never one. Of a list with keys, such as
+// sizes, the blocks of each key are a list. A key may be kept elsewhere while the block is lent, in a map of blocks: it
+// is the one that the block was taken out under.
 //
 // What this means is said in host_free_lists.cpp. Not recognised, which loses findings only: lists that are linked
 // through their blocks, numbers of blocks in place of blocks, lists that are passed to functions.

@@ -30,7 +30,7 @@ struct FreeLists {
     const clang::Expr* container = nullptr;   ///< as the function names it
     const clang::VarDecl* through = nullptr;  ///< the local reference that it is named by; nullptr: none
     const clang::Expr* element = nullptr;     ///< what reads it
-    /// What finds the block by the key that is its argument, where the blocks of each key are a list; else nullptr.
+    /// The call that finds the blocks of a key, if the blocks of each key are a list. Else nullptr.
     const clang::CXXMemberCallExpr* found = nullptr;
     /// `free_[size]`: the key of the list that the container is, an entry of a map; else nullptr.
     const clang::Expr* key_of_entry = nullptr;

@@ -4,8 +4,8 @@
 //
 // A kernel with a wait is written to be launched programmatically: whatever it does with global memory before the wait
 // runs beside the kernel in front. Often that is meant (weights, tables of the model), and only the launches could say;
-// so each is reported as a possibility. A wait in assembly without a "memory" clobber is a fault of its own: the compiler
-// may move reads over it.
+// so each is reported as a possibility. A wait in assembly without a "memory" clobber is a fault of its own: the
+// compiler may move reads over it.
 //
 // Kernels in system headers are left out, and so is a file without a word that waits are called by.
 #include "analyzer/lowering/grid_waits.h"

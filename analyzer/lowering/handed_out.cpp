@@ -3,7 +3,7 @@
 // A class that keeps its streams to itself may still tell others when its work is done:
 //
 //   void submit(...) { ...; cudaEventRecord(done_, stream_); *event = done_; }   // in a parameter
-//   void submit(...) { ...; fence_.signal(stream_); }                             // `Fence& fence_`, given to the constructor
+//   void submit(...) { ...; fence_.signal(stream_); }                             // the constructor's argument
 //   void submit(...) { ...; Tracker::instance().note(stream_); }
 //
 // An event is somebody else's if the way to it leads through a parameter, a global variable, what a function returned,

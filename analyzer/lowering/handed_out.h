@@ -13,13 +13,13 @@
 
 namespace streamsan::analyzer {
 
-/// Of one program. It may grow; what was asked of it is not asked again.
+/// The answers for one program. The program may grow: a question that was answered is not asked again.
 class HandedOut {
  public:
   explicit HandedOut(const ir::Program& program) : program_(program) {}
 
-  /// The method, or what it calls, records an event that is somebody else's, or puts an event or a stream where somebody
-  /// else finds it.
+  /// The method, or what it calls, records an event that is somebody else's, or puts an event or a stream where
+  /// somebody else finds it.
   bool by(const ir::Function& method) { return looks(method, {.object = true, .parameters = {}}, 0); }
 
  private:

@@ -6,9 +6,9 @@
 //   std::reverse, std::rotate             of all elements of an array of few: the same
 //   anything else that writes to a range  nothing is known of its elements, but that they are as many as before
 //
-// How many elements a vector has is known when the function is analysed, not yet when it is lowered; so those of a vector
-// that is turned round are forgotten, too. Which part of a range is written is not looked at: errs towards silence. Numbers
-// and objects that are made of numbers have no elements that could be mistaken for others.
+// How many elements a vector has is known when the function is analysed, not yet when it is lowered; so those of a
+// vector that is turned round are forgotten, too. Which part of a range is written is not looked at: errs towards
+// silence. Numbers and objects that are made of numbers have no elements that could be mistaken for others.
 #include "analyzer/lowering/host_algorithms.h"
 
 #include "analyzer/ir/hidden.h"

@@ -32,7 +32,7 @@ class Arguments {
   /// The accesses that the model's roles name; positions begin `shift` later.
   void add_roles(const Call& call, ir::Op& op, int shift);
 
-  // Of a call whose code is not seen.
+  // What a call whose code is not seen may do.
   /// It may keep and change all that it is given.
   void escape(const Call& call);
   /// What it is given to write has another value.

@@ -197,7 +197,8 @@ void Assignments::initialize_parts(ir::PlaceId target, const clang::InitListExpr
     const clang::Expr* value = list.getInit(i);
     if (of == TypeKind::Pointer && llvm::isa<clang::StringLiteral>(strip(value))) continue;
     initialize(places_.element(target, numbers_.number(i), inner), value);
-    // `for (cudaStream_t* each : {&load_, &compute_}) create(each);`: which element is meant in a round is not followed.
+    // `for (cudaStream_t* each : {&load_, &compute_}) create(each);`: which element is meant in a round is not
+    // followed.
     const auto* unary = llvm::dyn_cast<clang::UnaryOperator>(strip(value));
     if (unary == nullptr || unary->getOpcode() != clang::UO_AddrOf) continue;
     const TypeKind named = out_.kind(unary->getSubExpr()->getType());

@@ -43,7 +43,7 @@ class Assignments {
   void make_closure(const clang::LambdaExpr& lambda);
 
  private:
-  /// Of an object that is no tensor: what it holds, whoever holds it besides.
+  /// `target` takes over what `source`, an object that is no tensor, holds, whoever else holds it.
   void take_over(ir::PlaceId target, ir::PlaceId source, clang::QualType type);
   /// `(slot + 1) % 3`, `slot + 1`, `1 - slot`: what comes next where slots are used in turn.
   std::optional<ir::Expr> slot_step(ir::PlaceId target, const clang::Expr* source);

@@ -2,7 +2,7 @@
 //
 // The function that is written: its tables of places, expressions and sites, and the block that ops are put into.
 //
-// Knows nothing of how an expression is lowered. What it adds to ir::Function is what only the source can tell: the C++
+// Knows nothing of how an expression is lowered. It adds to ir::Function what only the source says: the C++
 // type of a place, and the statement that a site stands for, so that a statement asked for twice is one site.
 #pragma once
 
@@ -73,7 +73,7 @@ class FunctionBuilder {
   [[nodiscard]] bool is_variable(ir::PlaceId place) const;
 
   // Sites.
-  /// Of a statement; `text` is what messages call it, the first that is given.
+  /// The site of a statement. The first `text` passed names it in messages.
   ir::SiteId site(const clang::Stmt& what, const std::string& text = {}, ir::Api api = ir::Api::None);
   /// A point that stands for `what`, as the end of a scope.
   ir::SiteId point(const clang::Stmt& what, clang::SourceLocation location);
@@ -90,7 +90,7 @@ class FunctionBuilder {
   void go_on_in(std::size_t block) { block_ = block; }
   std::vector<ir::Op>& ops() { return function_.blocks[block_].ops; }
   ir::Op& emit(ir::Op op);
-  /// What nothing is known of makes the target fresh; places that are not tracked are left out.
+  /// A source of which nothing is known makes the target fresh. Places that are not tracked are left out.
   void emit_assign(ir::PlaceId target, ir::Operand source, ir::SiteId site);
   void emit_fresh(ir::PlaceId target, ir::SiteId site);
   /// The function asks what kind of memory this points to.

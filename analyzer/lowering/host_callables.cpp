@@ -2,9 +2,10 @@
 //
 // Callbacks that are kept and called later.
 //
-// Which function it is, callables.cpp knows. What a lambda has captured goes with it from place to place: a std::function
-// is an object whose parts are the captures of the closure that was put into it, so copying and moving it are what they
-// are for any object. Making or assigning one runs nothing and waits for nothing; it is the call that may.
+// Which function it is, callables.cpp knows. What a lambda has captured goes with it from place to place: a
+// std::function is an object whose parts are the captures of the closure that was put into it, so copying and moving it
+// are what they are for any object. Making or assigning one runs nothing and waits for nothing; it is the call that
+// may.
 //
 // A function that calls what its callers give it (`queue.enqueue([&](cudaStream_t s) {...})`) is lowered once more for
 // each such callable, as a template is instantiated for each: there its parameter holds that one.

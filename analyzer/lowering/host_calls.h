@@ -43,7 +43,7 @@ class Calls {
 
   void lower(const clang::Expr& call);
 
-  // What the callee is was found out already: of constructors.
+  // For constructors, whose callee is known already.
   void call_body(const Call& call, const std::string& usr);
   /// It may do anything.
   void call_unknown(const Call& call);

@@ -3,8 +3,8 @@
 // Containers and smart pointers.
 //
 // A container is its elements and a block, `$data`. Growing ends the block and makes another. push_back() mostly
-// leaves the block where it is: afterwards nothing is known of it, which hides what a copy in flight may lose. Of pinned
-// memory, which copies really go on reading, it stays the same block, and is written (host_refills.h).
+// leaves the block where it is: afterwards nothing is known of it, which hides what a copy in flight may lose. Of
+// pinned memory, which copies really go on reading, it stays the same block, and is written (host_refills.h).
 // A moved container takes its block along. A smart pointer's block is what it points to.
 #include "analyzer/lowering/host_containers.h"
 

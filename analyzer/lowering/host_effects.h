@@ -30,7 +30,7 @@ class Effects {
   void apply_event(const Call& call);
   void apply_capture(const Call& call);
   void instantiate(const Call& call);
-  /// An executable graph is told to do something else from now on.
+  /// An executable graph does something else from now on.
   void update_graph(const Call& call);
   /// The call gives events to another process, which may record them.
   void hand_over_events(const Call& call);

@@ -3,8 +3,8 @@
 // The end of host memory: of variables with their scope, of temporaries with their statement. Keeps the temporaries of
 // the call at hand that die with its statement.
 //
-// It is lowered where it can matter, for variables whose address was taken, and not for those of main(): when they end the
-// process does.
+// It is lowered where it can matter, for variables whose address was taken, and not for those of main(): when they end
+// the process does.
 #pragma once
 
 #include <vector>

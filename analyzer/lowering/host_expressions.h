@@ -18,13 +18,13 @@ class QualType;
 
 namespace streamsan::analyzer::host {
 
-/// What an expression is when everything is taken off that does not change which object or value it means.
+/// The expression without the parts that do not change which object or value it means.
 const clang::Expr* strip(const clang::Expr* expression);
 /// What is taken off includes a cast to an integer that is smaller than an int: the value may be another.
 bool narrows(const clang::Expr* expression, const clang::ASTContext& context);
 /// The integer that it is, also where that is cast to a handle: (cudaStream_t)2.
 std::optional<std::int64_t> constant(const clang::Expr* expression_or_null, const clang::ASTContext& context);
-/// Of an array, or a std::array.
+/// The number of elements of an array, or of a std::array.
 std::optional<std::uint64_t> fixed_size(clang::QualType type);
 /// The class of a std::array; nullptr: another type.
 const clang::ClassTemplateSpecializationDecl* std_array(clang::QualType type);

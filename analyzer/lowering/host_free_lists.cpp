@@ -2,19 +2,20 @@
 //
 // Pools of memory (free_lists.h).
 //
-// Of a free list one thing is kept: the block that it gives out next, `$next`. Who gives a block back puts it there; who
-// takes one gets what is there, and leaves a block of which nothing is known but that it is another one. So a block that
-// goes back while a copy still uses it is the one that the next user writes, and who holds two blocks at a time has two.
+// Of a free list one thing is kept: the block that it gives out next, `$next`. Who gives a block back puts it there;
+// who takes one gets what is there, and leaves a block of which nothing is known but that it is another one. So a block
+// that goes back while a copy still uses it is the one that the next user writes, and who holds two blocks at a time
+// has two.
 //
 //   take():   p = free_.$next;  free_.$next = a new block          put(p):   free_.$next = p
 //
 // That is what a list does whose last block is taken first, and what any list may do that has no other block. An
 // allocation where it is empty makes no difference: what is handed out is `$next` on all ways, unless the function may
-// wait on some of them, which are those where the block comes out of the list. Two blocks given back one after the other
-// are one that is known and one that is forgotten. A list with keys has a `$next` for each; where a block goes back under
-// the key that the program keeps of it, that is the one that it was taken out under, `$key`. Errs where blocks of different
-// sizes are taken out of one list by something else than a key, which need not be one block; so what follows from this is
-// never definite (analysis/look.cpp).
+// wait on some of them, which are those where the block comes out of the list. Two blocks given back one after the
+// other are one that is known and one that is forgotten. A list with keys has a `$next` for each; where a block goes
+// back under the key that the program keeps of it, that is the one that it was taken out under, `$key`. Errs where
+// blocks of different sizes are taken out of one list by something else than a key, which need not be one block; so
+// what follows from this is never definite (analysis/look.cpp).
 #include "analyzer/lowering/host_free_lists.h"
 
 #include "analyzer/ir/hidden.h"

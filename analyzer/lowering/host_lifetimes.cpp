@@ -41,8 +41,8 @@ namespace {
 /// Arrays of objects are made and ended one by one up to here.
 constexpr std::uint64_t kMostElements = 16;
 
-/// An object whose class says what it is as a `wanted`: `operator cudaStream_t() const { return s_; }` makes `s` `s.s_`.
-/// A library that passes its arguments on converts them out of sight. Otherwise the argument as it is.
+/// An object whose class says what it is as a `wanted`: `operator cudaStream_t() const { return s_; }` makes `s`
+/// `s.s_`. A library that passes its arguments on converts them out of sight. Otherwise the argument as it is.
 const clang::Expr* converted(const clang::Expr& given, clang::QualType wanted, const clang::ASTContext& context) {
   const auto* record = llvm::dyn_cast_or_null<clang::CXXRecordDecl>(Symbols::record(given.getType()));
   if (record == nullptr || !record->hasDefinition() || !given.isGLValue() || wanted->isReferenceType()) return &given;

@@ -59,8 +59,8 @@ struct Unit;
 
 ir::Function lower(Unit& unit, const clang::FunctionDecl& definition);
 
-/// What the initialisers of the function's static local variables leave in them; nothing calls it. Absent: there are
-/// none that run.
+/// The values that the initialisers of the function's static local variables leave in them, as a function that nothing
+/// calls. Absent: there are none that run.
 std::optional<ir::Function> lower_initialisers(Unit& unit, const clang::FunctionDecl& definition);
 
 }  // namespace streamsan::analyzer::host

@@ -25,14 +25,14 @@ class Maps {
 
   /// Lowers the call if it reads or changes a map, and says if it was one.
   bool apply(const Call& call);
-  /// What a condition asks that looks for an entry, such as `it == m.end()`: whether the pointer in it is null. Absent:
-  /// it asks something else, or an entry holds no pointer.
-  /// The value that a key has in the map; kNoPlace: it is none.
+  /// The value that a key has in the map. kNoPlace: it is no map.
   ir::PlaceId slot_at(ir::PlaceId map, ir::ExprId key);
+  /// A condition that looks for an entry, such as `it == m.end()`, asks whether the pointer in it is null. Absent: it
+  /// asks something else, or an entry holds no pointer.
   std::optional<ir::Expr> asks_for_entry(const clang::Expr& condition);
 
  private:
-  /// The value_type of a map; null: it is none.
+  /// The value_type of a map. Null: it is no map.
   [[nodiscard]] clang::QualType entry_type(clang::QualType map) const;
   /// The value that `key` has in the map.
   ir::PlaceId slot(const Call& call, const clang::Expr& key);

@@ -4,9 +4,9 @@
 //
 // MPI_Irecv(buffer, ..., &request) lets the library write the buffer until MPI_Wait(&request) has returned, beside
 // whatever the device does; the library knows no stream. So each such call works on a lane of its own, which only the
-// host can wait for. The lane is kept beside the variable that holds the request, in `$request`. A wait for a copy of the
-// request is one for a lane that is not known, which may be any. A request whose variable is not known has a lane that
-// only a wait for all completes.
+// host can wait for. The lane is kept beside the variable that holds the request, in `$request`. A wait for a copy of
+// the request is one for a lane that is not known, which may be any. A request whose variable is not known has a lane
+// that only a wait for all completes.
 #include "analyzer/lowering/host_messages.h"
 
 #include <utility>

@@ -3,10 +3,10 @@
 // Paths that nobody needs: what is left is a list of ops, in the order of their blocks, each once.
 //
 // That an access stands on some paths only is lost: it is taken to happen, as on the path where it does. A pointer that
-// was set in several places is unknown, and so is what is returned in several ways; one that was set once and then moved
-// along, as by `*p++`, is not, nor is one whose last setting is on all paths: `config = {}; config.stream = s;`. In a
-// loop, what is made from something that moves on has another value in the end. A loop in which the host uses the memory
-// of one element after the other stays: which of them it was matters.
+// was set in several places is unknown, and so is what is returned in several ways; one that was set once and then
+// moved along, as by `*p++`, is not, nor is one whose last setting is on all paths: `config = {}; config.stream = s;`.
+// In a loop, what is made from something that moves on has another value in the end. A loop in which the host uses the
+// memory of one element after the other stays: which of them it was matters.
 #include "analyzer/lowering/host_paths.h"
 
 #include <algorithm>

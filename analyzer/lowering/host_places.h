@@ -69,7 +69,7 @@ class Places {
   ir::PlaceId stream_of(ir::PlaceId owner);
   /// The stream that was the current one before a guard made another the current one.
   ir::PlaceId stream_before(ir::PlaceId guard);
-  /// Of what a pointer into an array or into the block of a container points to; null: not known.
+  /// The type that a pointer into an array or into the block of a container points to. Null: not known.
   [[nodiscard]] clang::QualType element_type(const ir::Operand& pointer) const;
 
   // What names mean.

@@ -5,10 +5,10 @@
 //   ids.clear();
 //   for (int i : chosen) ids.push_back(i);
 //
-// The container keeps its block, so the first push_back() overwrites what the block begins with, and the block may still
-// be read by a copy. Which push_back() is the first, the control flow says: it is written down where the container is
-// emptied, if it is filled from there on before anything that could wait. A loop that fills is taken to have a round.
-// Where waiting may come in between, nothing is written down: that misses, and invents nothing.
+// The container keeps its block, so the first push_back() overwrites what the block begins with, and the block may
+// still be read by a copy. Which push_back() is the first, the control flow says: it is written down where the
+// container is emptied, if it is filled from there on before anything that could wait. A loop that fills is taken to
+// have a round. Where waiting may come in between, nothing is written down: that misses, and invents nothing.
 #include "analyzer/lowering/host_refills.h"
 
 #include <cstddef>
@@ -47,7 +47,8 @@ bool adds_to(const ir::Op& op, ir::PlaceId block) {
          op.accesses[0].memory.offset != ir::kNoExpr;
 }
 
-/// From op `first` of `from` on, and not beyond `start` again: the first ops for which `stop` holds, by block and number.
+/// From op `first` of `from` on, and not beyond `start` again: the first ops for which `stop` holds, by block and
+/// number.
 template <typename Stop>
 std::vector<std::pair<std::size_t, std::size_t>> first_ops(const ir::Function& function, std::size_t from,
                                                            std::size_t first, std::size_t start, Stop stop) {

@@ -31,14 +31,14 @@ struct Destination {
 struct Scan {
   explicit Scan(const clang::FunctionDecl& function);
 
-  /// Of a call: the statement that it is part of, a child of a compound statement that the file shows.
+  /// By call: the statement that it is part of, a child of a compound statement that the file shows.
   llvm::DenseMap<const clang::Stmt*, const clang::Stmt*> statements;
   /// Calls whose value nobody looks at.
   llvm::DenseSet<const clang::Stmt*> dropped;
   llvm::DenseMap<const clang::Expr*, Destination> destinations;
   /// The two results of c ? a : b.
   llvm::DenseMap<const clang::Expr*, const clang::AbstractConditionalOperator*> branches;
-  /// Of c ? a : b only the value is read.
+  /// Choices c ? a : b of which only the value is read.
   llvm::DenseSet<const clang::AbstractConditionalOperator*> values;
   /// The hidden iterator of a range-for: the variable of its range.
   llvm::DenseMap<const clang::VarDecl*, const clang::VarDecl*> iterators;

@@ -2,8 +2,8 @@
 //
 // Vectors, lists and queues of handles, pointers and objects.
 //
-// A container is an array of elements, and two numbers: `$size`, how many there are, and `$begin`, the index of the first,
-// if elements are taken away at the front, too.
+// A container is an array of elements, and two numbers: `$size`, how many there are, and `$begin`, the index of the
+// first, if elements are taken away at the front, too.
 //
 //   q.push_back(x)   q[$begin + $size] = x; $size + 1        q.front()   q[$begin]
 //   q.pop_front()    $begin + 1; $size - 1                   q.back()    q[$begin + $size - 1]

@@ -30,7 +30,7 @@ class Sequences {
   void change(const Call& call);
   /// Its elements were moved out of it all at once.
   void leave_empty(ir::PlaceId container, ir::SiteId site);
-  /// Of a container of which only the block is known from now on.
+  /// Only the block of the container is known from now on.
   void forget(ir::PlaceId container, ir::SiteId site);
 
  private:

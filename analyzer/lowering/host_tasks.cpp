@@ -11,8 +11,8 @@
 // what the task itself has waited for, and nothing of what it only enqueued.
 //
 // In truth the task runs at any time between its start and get(). What the starter does in the meantime is put behind
-// the task: a race of the two threads is not looked for here. Where a future may come from elsewhere, the other thread may
-// have waited for anything before get() returns.
+// the task: a race of the two threads is not looked for here. Where a future may come from elsewhere, the other thread
+// may have waited for anything before get() returns.
 #include "analyzer/lowering/host_tasks.h"
 
 #include "analyzer/lowering/census.h"

@@ -11,7 +11,8 @@
 // A view has the block of the tensor that it is a view of, and is another owner of it: its end is not the block's. What
 // an operation is given without a name is over with the operation; a view that is kept, by a variable, a member, a
 // container, a function that returns it or is given it by value, keeps the block as a copy of the tensor would. So does
-// what may be a view, like contiguous(). A variable keeps it for nothing that ends before the tensor does. A view of a tensor without a name is that tensor.
+// what may be a view, like contiguous(). A variable keeps it for nothing that ends before the tensor does. A view of a
+// tensor without a name is that tensor.
 #include "analyzer/lowering/host_tensors.h"
 
 #include "analyzer/ir/hidden.h"
@@ -183,13 +184,13 @@ void Tensors::tensor_copy(const Call& call) {
     out_.emit(std::move(made));
     out_.emit_assign(places_.stream_of(copy), arguments_.stream_of(call), call.site);
   }
-  // Told not to wait, it is there for tensors that are elsewhere: they are copied to a new one.
+  // A copy that does not wait is there for tensors that are elsewhere: they are copied to a new one.
   const bool uploads = asynchronous && !to_host && copy != ir::kNoPlace;
   if (uploads) make(copy, call);
   ir::Op op = start(OpKind::Enqueue, call);
   op.stream = arguments_.stream_of(call);
   arguments_.add_roles(call, op, 0);
-  // Told not to wait, it is work like other work: what pageable memory would make of it is not documented.
+  // A copy that does not wait is work like other work: what pageable memory would make of it is not documented.
   op.work = asynchronous ? ir::Work::Library : ir::Work::Copy;
   op.tensor = asynchronous && !to_host;
   op.transfers = model.transfers && !to_host;

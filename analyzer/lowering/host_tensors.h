@@ -73,11 +73,11 @@ class Tensors {
 
   /// What a view is a view of, as written and where it is.
   std::pair<const clang::Expr*, ir::PlaceId> viewed(const Call& call, int argument);
-  /// Who has the block of `tensor`, written as `of`, besides its views; kNoPlace: nobody who has a name.
+  /// The tensor that shares the block of `tensor`, written as `of`, views aside. kNoPlace: none that has a name.
   ir::PlaceId lender(const clang::Expr* of_or_null, ir::PlaceId tensor) const;
   /// `view` has the block of `lender`, if there is one.
   void lend(const Call& call, ir::PlaceId view, ir::PlaceId lender, bool surely);
-  /// What the call makes is a variable that ends before `lender`, and neither is kept by anybody else.
+  /// The call makes a variable that ends before `lender`, and nobody else keeps either of the two.
   [[nodiscard]] bool ends_first(const Call& call, ir::PlaceId lender) const;
   /// The result may be a view of the call's tensor.
   void may_lend(const Call& call, ir::PlaceId result);

@@ -56,7 +56,7 @@ class Walk {
   void walk_element(const clang::CFGElement& element);
   void note_passed(const clang::Stmt& statement);
   void finish_block(const clang::CFGBlock& block);
-  /// Of a switch over a parameter: its cases are asked one after the other, so that a literal argument decides it.
+  /// Asks the cases of a switch over a parameter one after the other, so that a literal argument decides it.
   bool ask_cases(const clang::CFGBlock& block, std::size_t from);
   /// If the last operation of a block decides by its error code where to go on, it moves to where it has not failed.
   void keep_off_failure(const clang::CFGBlock& block, llvm::ArrayRef<const clang::CFGBlock*> next);

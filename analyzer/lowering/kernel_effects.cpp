@@ -193,7 +193,7 @@ std::vector<VariableEffect> KernelEffects::variables(const clang::FunctionDecl& 
   const auto summary = summaries_->of(kernel);
   std::vector<VariableEffect> result;
   if (summary == nullptr || summary->unknown) return result;
-  // Members that are read and members that are written are told apart.
+  // Members that are read are kept apart from members that are written.
   struct Done {
     device::Begin begin;
     bool always = false;

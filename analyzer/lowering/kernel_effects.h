@@ -19,7 +19,7 @@ class VarDecl;
 
 namespace streamsan::analyzer {
 
-/// Of the memory behind one pointer.
+/// What a kernel does with the memory behind one pointer.
 struct PointerEffect {
   bool reads = false;
   bool writes = false;
@@ -41,8 +41,8 @@ struct ParameterEffect : PointerEffect {
   std::vector<std::pair<std::string, PointerEffect>> by_member;
 };
 
-/// Of a variable of the program that lives on the device: `__device__`, `__constant__`, `__managed__`. What is read of
-/// it, what is written and what is both are effects of their own.
+/// What a kernel does with a variable that lives on the device: `__device__`, `__constant__`, `__managed__`. Reading,
+/// writing, and both are effects of their own.
 struct VariableEffect : PointerEffect {
   const clang::VarDecl* variable = nullptr;  ///< the canonical declaration
 };

@@ -2,9 +2,9 @@
 //
 // Sets of numbers.
 //
-// A symbol is a component of threadIdx or blockIdx, the counter of a loop, or several of these that together run through
-// one range without gaps. A condition narrows the range of one symbol. What holds of two that are made of the same thread
-// index at once is not worked out: then nothing is certain.
+// A symbol is a component of threadIdx or blockIdx, the counter of a loop, or several of these that together run
+// through one range without gaps. A condition narrows the range of one symbol. What holds of two that are made of the
+// same thread index at once is not worked out: then nothing is certain.
 #include "analyzer/lowering/linear.h"
 
 #include <algorithm>

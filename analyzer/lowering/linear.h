@@ -22,7 +22,7 @@ using MaybeLinear = std::optional<Linear>;  ///< absent: not known
 
 /// a + scale * b
 MaybeLinear sum(const MaybeLinear& a, const MaybeLinear& b, std::int64_t scale = 1);
-/// Of which one is constant.
+/// The product of two values of which one is constant.
 MaybeLinear product(const MaybeLinear& a, const MaybeLinear& b);
 
 /// What the symbols may be, where one stands in the code.
@@ -38,10 +38,11 @@ class Space {
 
   /// A new symbol that differs from all others, and runs through [first, first + count).
   Linear run_through(std::int64_t first, std::int64_t count);
-  /// `number` in as few symbols as can be: `blockIdx.x * blockDim.x + threadIdx.x` is one that runs through all threads.
+  /// `number` in as few symbols as can be: `blockIdx.x * blockDim.x + threadIdx.x` is one that runs through all
+  /// threads.
   Linear folded(Linear number);
-  /// For a loop that starts at `number` in each thread and goes on in steps of as many as there are threads: the number in
-  /// all rounds of all threads, up to `end`; nullopt: it is no such loop.
+  /// For a loop that starts at `number` in each thread and goes on in steps of as many as there are threads: the number
+  /// in all rounds of all threads, up to `end`; nullopt: it is no such loop.
   std::optional<Linear> strided(const Linear& number, std::int64_t step, std::int64_t end);
   /// From here on `number` is less than 0, and so on; or, if not `holds`, it is not.
   Held assume(const Linear& number, Sign sign, bool holds);

@@ -7,8 +7,8 @@
 //   a parameter that is a constant string         its `$word`, which is that number where the caller gives a literal
 //
 // Two keys are equal if they are made of the same values in the same way. So what was put in under a key is found again
-// by whoever comes with an equal one. Any other string is equal to none, as the program may change it without the analysis
-// noticing: errs towards silence.
+// by whoever comes with an equal one. Any other string is equal to none, as the program may change it without the
+// analysis noticing: errs towards silence.
 #include "analyzer/lowering/map_keys.h"
 
 #include "analyzer/ir/hidden.h"

@@ -18,8 +18,8 @@
 // them: `cudaLaunchConfig_t c = dependent(attribute, grid, stream, true)`. What a function returns, and what is copied,
 // takes over all that was set so far. A class that keeps configuration and attributes together is one variable here:
 // its constructor and its methods set parts of the object that they are called on. A function that is given such an
-// object, and a method of it, do not show how it was made: there it is what all of its constructors say, and perhaps that
-// if another method may change it.
+// object, and a method of it, do not show how it was made: there it is what all of its constructors say, and perhaps
+// that if another method may change it.
 //
 // Launches through helpers are in launch_helpers.cpp.
 #include "analyzer/lowering/programmatic.h"

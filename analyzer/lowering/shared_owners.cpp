@@ -4,7 +4,7 @@
 //
 //   std::shared_ptr<float> buffer_(p, [](float* p) { cudaFree(p); });
 //
-// The last owner calls the deleter, and who that is cannot be told in general. It can where only one has ever been: a
+// The last owner calls the deleter, and who that is cannot be known in general. It can where only one has ever been: a
 // local variable, or a field of objects that are not copied, of which this translation unit shows all uses, and which
 // is only ever made from a pointer and a deleter, or by a function that returns just that, and never copied, moved,
 // bound to a reference or returned. Then it ends as a std::unique_ptr does. The deleter is a function, a lambda or a

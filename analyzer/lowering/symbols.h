@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What Clang's declarations are called in the models' language, and what the models know of them. See symbols.cpp.
+// The names of Clang's declarations in the models' language, and what the models know of them. See symbols.cpp.
 #pragma once
 
 #include <optional>
@@ -32,7 +32,7 @@ class Symbols {
     const Model* model = nullptr;
     bool harmless = false;
   };
-  /// Of a function: cached by canonical declaration.
+  /// What is known of a function, cached by canonical declaration.
   const Known& known(const clang::FunctionDecl& function);
 
   /// "std::vector::data": inline and anonymous namespaces and template arguments dropped.
@@ -48,7 +48,7 @@ class Symbols {
   std::optional<Models::Owner> owner(clang::QualType type);
   /// An owner that shares its block, which its allocator gets back in the order of a stream.
   bool is_tensor(clang::QualType type);
-  /// Of the block of a container or smart pointer of the host: by its allocator or deleter.
+  /// The memory of the block of a host container or smart pointer, by its allocator or deleter.
   std::optional<ordering::MemoryKind> block_memory(clang::QualType type);
   Policy policy(clang::QualType type);
   /// std::unique_ptr and its kin: the object holds a pointer and is not indexed itself.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Options are built by calls without a body (`TensorOptions().dtype(kFloat).device(kCUDA)`), so they are read as they are
-// written: in the call, at the variable, or in the constructors of the class whose member they are.
+// Options are built by calls without a body (`TensorOptions().dtype(kFloat).device(kCUDA)`), so they are read as they
+// are written: in the call, at the variable, or in the constructors of the class whose member they are.
 //
 // PyTorch makes a tensor on the host unless a device is named. So what could name one counts: a device, another tensor,
-// options that are not seen in the making. Only where there is nothing of the kind is the tensor known to be on the host.
+// options that are not seen in the making. Only where there is nothing of the kind is the tensor known to be on the
+// host.
 #include "analyzer/lowering/tensor_options.h"
 
 #include "analyzer/lowering/host_expressions.h"

@@ -4,9 +4,9 @@
 //
 //   at::Tensor rows = ids.contiguous();
 //
-// has the block of `ids`, or one of its own. Where `rows` ends before `ids` does, as variables do that are declared later,
-// and neither is given to anybody who might keep it, the block of `ids` ends with `ids` in both cases. A use that is not
-// known to be harmless keeps it, as does any of a lambda's: errs towards silence.
+// has the block of `ids`, or one of its own. Where `rows` ends before `ids` does, as variables do that are declared
+// later, and neither is given to anybody who might keep it, the block of `ids` ends with `ids` in both cases. A use
+// that is not known to be harmless keeps it, as does any of a lambda's: errs towards silence.
 #include "analyzer/lowering/tensor_owners.h"
 
 #include <algorithm>

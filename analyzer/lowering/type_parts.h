@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an object of a class is made of. Each question about it decides for itself what an array, a class without a
-// definition and a class in a class answer.
+// Queries about the bases and fields of a class. Each query defines its own result for arrays, undefined classes and
+// nested classes.
 #pragma once
 
 #include "analyzer/lowering/symbols.h"
@@ -20,7 +20,7 @@ bool any_part(const clang::CXXRecordDecl& record, Holds holds) {
   return false;
 }
 
-/// Of numbers only: no handle and no pointer in it.
+/// The type consists of numbers only: no handle and no pointer is in it.
 inline bool plain(Symbols& symbols, clang::QualType type) {
   if (type.isNull() || type->isReferenceType()) return false;
   if (type->isConstantArrayType()) return plain(symbols, clang::QualType(type->getArrayElementTypeNoTypeQual(), 0));

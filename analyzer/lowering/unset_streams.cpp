@@ -4,11 +4,11 @@
 //
 //     struct Launch { dim3 grid, block; cudaStream_t stream = nullptr; };
 //
-// Who makes such an object and names no stream has left it out, as one who launches without a fourth argument. That shows
-// only where all code that could name one is in sight: the class is of the main file, says null of the field itself, and
-// nothing in the file does more with the field than read its value. A written null is a choice, and so is a question (`if
-// (launch.stream)`): who asks knows that it may be null. Objects that the standard library makes in place from several
-// arguments may be given one there.
+// Who makes such an object and names no stream has left it out, as one who launches without a fourth argument. That
+// shows only where all code that could name one is in sight: the class is of the main file, says null of the field
+// itself, and nothing in the file does more with the field than read its value. A written null is a choice, and so is a
+// question (`if (launch.stream)`): who asks knows that it may be null. Objects that the standard library makes in place
+// from several arguments may be given one there.
 #include "analyzer/lowering/unset_streams.h"
 
 #include "analyzer/lowering/fields.h"

@@ -31,7 +31,7 @@ bool case_leaves(const clang::Stmt* body);
 /// failed (false). Absent: it asks for something else.
 std::optional<bool> tells_success(const clang::Expr& condition, const Models& models);
 
-/// What such a condition asks for, if that is one thing: a call of CUDA, or the variable that holds its result.
+/// The one thing that such a condition asks for: a call of CUDA, or the variable that holds its result.
 const clang::Expr* asked_result(const clang::Expr& condition, const Models& models);
 
 }  // namespace streamsan::analyzer

@@ -5,8 +5,8 @@
 // A rule says as much as is true of every such function: any cublas*(handle, ...) works on the handle's stream, any
 // at::add(...) on the current stream. What it does to each argument is left to types: a pointer to const is read,
 // another pointer may be read or written (Mode::Unknown), which no certain finding comes from. Functions of a library
-// that do not work on a stream (create, describe, set and get an attribute) are recognised by the words in their names; a
-// word that is not known makes a function work, which may only make the analysis more careful.
+// that do not work on a stream (create, describe, set and get an attribute) are recognised by the words in their names;
+// a word that is not known makes a function work, which may only make the analysis more careful.
 #include <algorithm>
 
 #include "analyzer/models/shorthand.h"
@@ -66,7 +66,8 @@ std::optional<Facts> library(std::string_view name) {
   if (name.starts_with("cublasXt")) return std::nullopt;  // waits for streams of its own
   if (name.starts_with("cublasLt")) return kTypedWork;
   if (name.starts_with("cudnnFind")) return kHandleWorkWaits;  // runs and times the candidates
-  // NCCL's own sources have many functions with its prefix that are given a stream and do not enqueue what they are given.
+  // NCCL's own sources have many functions with its prefix that are given a stream and do not enqueue what they are
+  // given.
   if (name.starts_with("nccl"))
     return contains_any(
                name, {"Send", "Recv", "Reduce", "Gather", "Scatter", "Bcast", "Broadcast", "ToAll", "toAll", "Put"}) &&

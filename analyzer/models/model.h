@@ -4,12 +4,12 @@
 //
 // The words are those of the one table of driver functions (ordering/api/row.h): an Effect with argument positions.
 // Driver functions are read from that table itself; runtime functions have rows of the same shape in runtime.def, and a
-// test compares each with the driver function it is made of, so that static analysis and run time cannot disagree. What
-// has no driver counterpart (library handles, wrapper classes, PyTorch, the C library's touches of host memory) has a
-// Action.
+// test compares each with the driver function it is made of, so that static analysis and run time cannot disagree. A
+// function without a driver counterpart (library handles, wrapper classes, PyTorch, the C library's touches of host
+// memory) has an Action.
 //
-// HOW TO ADD A FUNCTION: one row in the .def file of its library; a new Action only if its meaning is new, together with
-// its lowering in lowering/host_models.cpp.
+// HOW TO ADD A FUNCTION: one row in the .def file of its library; a new Action only if its meaning is new, together
+// with its lowering in lowering/host_models.cpp.
 #pragma once
 
 #include <memory>
@@ -129,7 +129,8 @@ struct Model {
   std::vector<Role> roles;    ///< of copies and fills too, from the effect's positions
   std::vector<PointerTable> tables;  ///< LibraryWork: of which a run may know what they hold (interpreter/)
   Member member = Member::None;
-  /// Container::Make, Effect allocations: kind made. TensorMake: the same where no device is named; absent: the device's.
+  /// Container::Make, Effect allocations: kind made. TensorMake: the same where no device is named; absent: the
+  /// device's.
   std::optional<ordering::MemoryKind> memory;
   std::optional<ordering::StreamKind> stream_kind;  ///< StreamCreate without flags
   std::optional<bool> timing;                       ///< EventCreate without flags
@@ -161,7 +162,7 @@ enum class Policy : std::uint8_t {
 };
 
 /// How the lowering asks. Copies and moves of handles, tensors and containers are values, not calls: not asked for.
-/// Overloads are told apart by the number of arguments where a model says so.
+/// Overloads are distinguished by the number of arguments where a model says so.
 struct Callee {
   std::string qualified;   ///< "cudaMemcpyAsync", "c10::cuda::CUDAStreamGuard::CUDAStreamGuard"; inline namespaces and
                            ///< template arguments dropped; destructors "A::~A", conversions "A::operator cudaStream_t"

@@ -41,7 +41,7 @@ constexpr Role writes(int argument, int bytes = -1) {
 constexpr Role updates(int argument, int bytes = -1) {
   return {.argument = argument, .mode = ir::Mode::ReadWrite, .bytes_argument = bytes};
 }
-/// Of each pointer in a table.
+/// The call reads behind each pointer in a table.
 constexpr PointerTable reads_each(int argument, int count) {
   return {.argument = argument, .mode = ir::Mode::Read, .count_argument = count};
 }

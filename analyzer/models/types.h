@@ -23,7 +23,7 @@ class Types {
   static Types built_in();
   /// Replaces what was known of the name.
   void put(std::string_view name, const TypeFacts& facts);
-  /// Of a type that is not known: nothing. Template arguments in the name are ignored.
+  /// The facts about a type. An unknown type has none. Template arguments in the name are ignored.
   [[nodiscard]] const TypeFacts& find(std::string_view name) const;
   [[nodiscard]] std::optional<ir::Operand::Kind> stream_constant(std::string_view variable) const;
 
@@ -35,12 +35,12 @@ class Types {
   std::unordered_map<std::string, TypeFacts, Hash, std::equal_to<>> types_;
 };
 
-/// Of the C and C++ libraries and the like: does not synchronise a device, keeps no pointer, calls nothing back that
-/// was not seen. See host.cpp.
+/// A function of the C or C++ library or the like that does not synchronise a device, keeps no pointer, and calls
+/// nothing back that was not seen. See host.cpp.
 bool known_harmless(const Callee& callee);
 
-/// Of the CUDA runtime, its driver or HIP, or of a library's for them ("at::is_cuda"). Macros are not meant: libc asks
-/// for __CUDACC__.
+/// A name of the CUDA runtime, its driver or HIP, or of a library for them ("at::is_cuda"). Macros are not meant: libc
+/// asks for __CUDACC__.
 bool is_gpu_name(std::string_view identifier);
 
 /// What cudaGraphNode_t, CUgraphNode and hipGraphNode_t point to.

@@ -6,9 +6,9 @@
 // does not make old findings new ones; so are numbers in the message, as far as they are no part of a name: they stand
 // for sizes and indices. What remains can be equal twice in one function: the second gets "#2", in source order.
 //
-// The file counts by its path from the root of its repository, so that two checkouts, and a laptop and CI, agree. A source
-// package has no .git: there the outermost folder with a build file counts as the root (report/common/repository.h).
-// Without either it is the path from the working folder, or the absolute path.
+// The file counts by its path from the root of its repository, so that two checkouts, and a laptop and CI, agree. A
+// source package has no .git: there the outermost folder with a build file counts as the root
+// (report/common/repository.h). Without either it is the path from the working folder, or the absolute path.
 #include "analyzer/tidy/fingerprint.h"
 
 #include <cctype>

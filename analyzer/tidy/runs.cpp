@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A run is one of many, but of the program as it is. The other half of the analyzer supposes values, numbers of rounds and
-// orders of calls; where a run has done the same things in the same order and met no conflict, what was supposed is wrong.
+// A run is one of many, but of the program as it is. The other half of the analyzer supposes values, numbers of rounds
+// and orders of calls; where a run has done the same things in the same order and met no conflict, what was supposed is
+// wrong.
 #include "analyzer/tidy/runs.h"
 
 #include <algorithm>
@@ -27,8 +28,9 @@ Way way_of(const Hazard& hazard) {
   return way;
 }
 
-/// The run goes this way, and meets no conflict there. How a whole program makes the calls is how they are made, in whichever
-/// order. A made-up caller has the last word on graphs alone: objects that it makes otherwise may behave otherwise.
+/// The run goes this way, and meets no conflict there. How a whole program makes the calls is how they are made, in
+/// whichever order. A made-up caller has the last word on graphs alone: objects that it makes otherwise may behave
+/// otherwise.
 bool goes_through(const Followed::Run& run, const Way& way, bool whole_program) {
   constexpr std::size_t kOfGraph = 3;
   if (way.size() < 2 || (!whole_program && way.size() < kOfGraph)) return false;
@@ -45,7 +47,8 @@ bool goes_through(const Followed::Run& run, const Way& way, bool whole_program) 
   return true;
 }
 
-/// Of rounds: it does the first of the two more often than rounds are supposed; with fewer, another argument may show more.
+/// Of rounds: it does the first of the two more often than rounds are supposed; with fewer, another argument may show
+/// more.
 bool settles(const Followed::Run& run, const Left& left, bool whole_program) {
   if (left.supposed == Supposed::Values) {
     if (!whole_program || !run.whole) return false;
@@ -57,8 +60,8 @@ bool settles(const Followed::Run& run, const Left& left, bool whole_program) {
   return left.supposed == Supposed::Calls || (whole_program && count > static_cast<std::size_t>(ir::kMostRounds));
 }
 
-/// Lines that a conflict of a run may stand at, if it is the defect that `finding` shows: both sides; of a dependent launch
-/// also the launch itself, where a run finds it.
+/// Lines that a conflict of a run may stand at, if it is the defect that `finding` shows: both sides; of a dependent
+/// launch also the launch itself, where a run finds it.
 std::vector<std::pair<Line, Line>> lines_of(const Finding& finding) {
   std::vector<std::pair<Line, Line>> result{two_lines(finding)};
   if (finding.check == Check::DependentLaunchRace)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What runs (interpreter/follow.h) say of what was found without them: which findings they refute, which conflicts they add.
+// Compares runs (interpreter/follow.h) with the findings of the analysis: which of these they refute, which conflicts
+// they add.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +24,8 @@ class LeftToRuns {
   /// What a finding supposes: how many rounds a loop has; in which order methods are called; or what the values are on
   /// which main()'s way depends.
   enum class Supposed : std::uint8_t { Rounds, Calls, Values };
-  /// What is done on the way to a conflict of two calls, in this order: to a graph's launch on memory that was freed, the
-  /// work that captured the memory comes first.
+  /// The lines on the way to a conflict of two calls, in their order. On the way to a graph's launch on memory that was
+  /// freed, the work that captured the memory comes first.
   using Way = std::vector<Line>;
   struct Left {
     std::size_t finding;  ///< its number

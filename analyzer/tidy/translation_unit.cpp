@@ -4,8 +4,8 @@
 //
 // Every function is analysed for itself, with its callees inlined. So an error in a helper is raised in the helper and
 // again in each of its callers; findings of one check and one pair of sites are one finding, and that of the surest
-// level with the fewest calls in between is reported. Structural hazards are looked for in the function as written, where
-// no callee is part of it.
+// level with the fewest calls in between is reported. Structural hazards are looked for in the function as written,
+// where no callee is part of it.
 //
 // Functions that call each other are closed and analysed again for every one that leads to them, and their number is
 // the only limit to that. So a translation unit has a number of steps to spend, the small functions first: those that
@@ -301,13 +301,13 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
       pairs.insert(two_sides(finding));
     }
   }
-  // A record that fails is told by a wait for its event, where one is known.
-  std::set<Position> told;
+  // A record that fails is reported at a wait for its event, where one is known.
+  std::set<Position> waited_for;
   for (const Finding& finding : findings)
     if (finding.check == Check::EventWaitWithoutRecord)
-      for (const Note& note : finding.notes) told.insert(position(note.site));
+      for (const Note& note : finding.notes) waited_for.insert(position(note.site));
   std::erase_if(failing_records,
-                [&](const Hazard& hazard) { return told.contains(position(hazard.later.where.site)); });
+                [&](const Hazard& hazard) { return waited_for.contains(position(hazard.later.where.site)); });
   // Nor is what its caller shows: the caller's work is there to be named.
   std::ranges::stable_sort(duties, {}, [](const Hazard& hazard) { return hazard.later.where.calls.size(); });
   for (const std::vector<Hazard>& hazards :

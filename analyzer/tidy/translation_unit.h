@@ -54,8 +54,8 @@ struct Analysis {
   std::vector<std::string> errors;       ///< one line each: a file that could not be read or written
 };
 
-/// Lowers, closes, analyses and words. `preprocessor`: the compiler instance's, for code that is parsed behind the file;
-/// nullptr: none is.
+/// Lowers, closes, analyses and words. `preprocessor`: the compiler instance's, for code that is parsed behind the
+/// file; nullptr: none is.
 Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& settings,
                                   clang::Preprocessor* preprocessor = nullptr);
 

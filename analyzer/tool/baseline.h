@@ -29,7 +29,7 @@ class Baseline {
   [[nodiscard]] static std::error_code write(const std::string& path, const std::vector<FileResults>& files);
 
   [[nodiscard]] bool contains(const std::string& fingerprint) const { return fingerprints_.contains(fingerprint); }
-  /// Those of the analysed files that were not found again.
+  /// The number of known findings in the analysed files that were not found again.
   [[nodiscard]] std::size_t fixed(const std::vector<FileResults>& files) const;
 
  private:

@@ -21,7 +21,7 @@ namespace streamsan::analyzer {
 
 /// In front of the names of the compiler's warnings, and of errors that can be switched off.
 inline constexpr const char* kCompilerPrefix = "clang-diagnostic-";
-/// Of all its other errors.
+/// The name of all other errors of the compiler.
 inline constexpr const char* kCompileError = "clang-diagnostic-error";
 
 struct Selection {

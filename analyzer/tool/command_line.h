@@ -59,8 +59,8 @@ struct CommandLine {
   bool explain_config = false;
 };
 
-/// Reads the words. If the program is to end at once (--help, --version, a mistake: reported in one line on stderr), the
-/// exit code is in `exit_code` and there is no command line.
+/// Reads the words. If the program is to end at once (--help, --version, a mistake: reported in one line on stderr),
+/// the exit code is in `exit_code` and there is no command line.
 std::optional<CommandLine> read_command_line(int argc, char** argv, int& exit_code);
 
 }  // namespace streamsan::analyzer

@@ -8,9 +8,9 @@
 // The text of a file is printed whole, as soon as that of all files before it has been. What goes to stdout are
 // findings; stderr has progress, problems and the summary.
 //
-// With --cross-tu each source leaves what its functions do, and finds what those have left that were looked at before it
-// (source_order.h). Those that others tell something which was not there yet (ir/links.h) are looked at once more; of
-// these only the second look counts.
+// With --cross-tu each source leaves what its functions do, and finds what those have left that were looked at before
+// it (source_order.h). Those that others tell something which was not there yet (ir/links.h) are looked at once more;
+// of these only the second look counts.
 //
 // The summary counts what was looked at as well as what was found, and the exit code is 2 as soon as one file could not
 // be analysed: an empty list of findings means nothing without that.

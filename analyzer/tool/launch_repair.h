@@ -4,8 +4,8 @@
 //
 // Clang wants an expression there, calls the braces an error and throws the whole statement away: a launch that the
 // analysis would never see. The repair writes `(x, y, 1)` instead. That is another number, but a valid expression that
-// becomes a dim3, and the analysis does not care how large a grid is. What counts is that it has the same length: every
-// line, column and offset of the file stays as it was, in messages and in fix-its. `{}` becomes `1 `.
+// becomes a dim3, and the analysis does not care how large a grid is. It only has to have the same length: every line,
+// column and offset of the file stays as it was, in messages and in fix-its. `{}` becomes `1 `.
 //
 // The repaired text is shown to Clang through an overlay of the file system; the files themselves are not touched. Only
 // braces that open a whole operand of `<<<...>>>` are changed, only in code, not in comments and strings. A launch

@@ -145,7 +145,8 @@ std::vector<std::string> Preparation::command(const Source& source, const Compil
       system_folders = toolkit->system_folders;
     }
     if (language == Language::Cuda) {
-      // Code for devices is not compiled, so a toolkit that lacks libdevice will do, such as that of NVIDIA's Python packages.
+      // Code for devices is not compiled, so a toolkit that lacks libdevice will do, such as that of NVIDIA's Python
+      // packages.
       add({"--cuda-path=" + toolkit->root, "-nocudalib", "-Wno-unknown-cuda-version"});
       if (nvcc) {
         add({"-include", compat_header_, "-Xclang", "-fcuda-allow-variadic-functions"});
@@ -157,8 +158,8 @@ std::vector<std::string> Preparation::command(const Source& source, const Compil
   switch (language) {
     case Language::Cuda:
       add({"-x", "cuda", "--cuda-host-only"});
-      // Where Clang finds no toolkit it takes the headers for those of CUDA 9.1 and older, which declare launches otherwise.
-      // Which of the newer versions it is makes no difference to host code.
+      // Where Clang finds no toolkit it takes the headers for those of CUDA 9.1 and older, which declare launches
+      // otherwise. Which of the newer versions it is makes no difference to host code.
       if (translation.no_toolkit) add({"-Xclang", "-target-sdk-version=12.8"});
       break;
     case Language::Hip:
@@ -185,8 +186,8 @@ std::vector<std::string> Preparation::command(const Source& source, const Compil
       !translation.per_thread_default_stream) {
     add({"-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1"});
   }
-  // Clang gives a file up after 20 errors, and code written for nvcc has that many from one header. What lies behind them
-  // can be analysed all the same.
+  // Clang gives a file up after 20 errors, and code written for nvcc has that many from one header. What lies behind
+  // them can be analysed all the same.
   add({"-ferror-limit=0"});
   words.insert(words.end(), line_.extra_args.begin(), line_.extra_args.end());
   add({"-Wno-unused-command-line-argument", "-Wno-unknown-warning-option", "-fsyntax-only", source.file});

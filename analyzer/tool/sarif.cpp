@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From results to the run of a SARIF log (report/common/sarif_log.h) and to annotations. Each note and the warning itself
-// stand in the flow of their lane, in source order.
+// From results to the run of a SARIF log (report/common/sarif_log.h) and to annotations. Each note and the warning
+// itself stand in the flow of their lane, in source order.
 #include "analyzer/tool/sarif.h"
 
 #include <algorithm>

@@ -3,11 +3,10 @@
 // In which order --cross-tu looks at sources: a file after those whose functions it calls. It then finds what these do
 // in their summaries, and need not be looked at twice.
 //
-// What is called is read off the text, with that of the headers that are included by `#include "..."`, and without
-// macros: a name that exactly one of the files defines as a function, and that another one calls, makes the other one
-// come later. The order is for speed alone. What a file needed is known exactly when it has been looked at
-// (ir/links.h), and if that was not there, it is looked at again. So where files call each other in a circle, the one
-// that most of the others wait for comes first.
+// Calls are read off the text, with that of the headers that are included by `#include "..."`, and without macros. If
+// exactly one of the files defines a function, the files that call its name come later. The order is for speed alone:
+// after a file was analysed, its exact needs are known (ir/links.h), and if one was missing, the file is analysed
+// again. So where files call each other in a circle, the one that most of the others wait for comes first.
 #pragma once
 
 #include <cstddef>

@@ -22,7 +22,7 @@ struct Toolkit {
 std::optional<Toolkit> find_toolkit(const std::string& option, const std::string& compiler, std::string& error);
 
 /// Clang's resource directory: stddef.h and the cuda_wrappers that CUDA needs. A program outside of LLVM's own
-/// installation must be told where it is, or it loses the wrappers without a word. Empty: there is none, see `error`.
+/// installation must be given its path, or it loses the wrappers without a word. Empty: there is none, see `error`.
 std::string find_resource_dir(std::string& error);
 
 /// This program's own file, however it was started.

@@ -73,8 +73,8 @@ struct streamsan_annotation_table {
   void (*name_stream)(void* stream, const char* name);
   void (*happens_before)(const void* object, void* stream);
   void (*happens_after)(const void* object, void* stream);
-  // Not in the first version: what the Python module uses (docs/python.md). A `level` is a MarkLevel of the trace format,
-  // a `state` a HostWaitsState.
+  // Not in the first version: what the Python module uses (docs/python.md). A `level` is a MarkLevel of the trace
+  // format, a `state` a HostWaitsState.
   void (*mark)(unsigned level, const char* name);
   void (*host_waits)(unsigned state);
   int (*ask)(char* path, size_t room);
@@ -186,22 +186,23 @@ static inline void streamsan_name_stream(void* stream, const char* name) {
 // ---- order that CUDA calls do not show ------------------------------------------------------------------------------
 //
 // For order made by flags in memory, by stream memory operations, or between host threads in a way that is not seen (by
-// plain atomics, for example; docs/model.md). The object is any address that both sides know: the flag, the queue, the mutex. It is never
-// read.
+// plain atomics, for example; docs/model.md). The object is any address that both sides know: the flag, the queue, the
+// mutex. It is never read.
 //
 // Both are claims, and StreamSan believes them: one that is not true hides races.
 
-/// What was submitted to `stream` up to now, and all before it, is complete before anything starts that follows a later
-/// streamsan_happens_after() of the same object. With STREAMSAN_HOST: what the calling thread knows to be complete.
+/// All work that was submitted to `stream` up to now is complete before anything starts that follows a later
+/// streamsan_happens_after() of the same object. With STREAMSAN_HOST: the work that the calling thread knows to be
+/// complete.
 /// Call it before the signal is given (the flag is set, the lock is released). Several calls for one object add up.
 STREAMSAN_NOT_READ_ static inline void streamsan_happens_before(const void* object, void* stream) {
   (void)object, (void)stream;
   STREAMSAN_TELL_(happens_before, (object, streamsan_stream_(stream)));
 }
 
-/// What is submitted to `stream` from now on starts after everything that streamsan_happens_before() announced for the
-/// same object up to now. With STREAMSAN_HOST: the calling thread now knows it to be complete. Call it after the signal
-/// was seen, or for a stream that waits for it on the GPU: after the wait is submitted.
+/// Work that is submitted to `stream` from now on starts after everything that streamsan_happens_before() announced for
+/// the same object up to now. With STREAMSAN_HOST: the calling thread now knows it to be complete. Call it after the
+/// signal was seen, or for a stream that waits for it on the GPU: after the wait is submitted.
 STREAMSAN_NOT_READ_ static inline void streamsan_happens_after(const void* object, void* stream) {
   (void)object, (void)stream;
   STREAMSAN_TELL_(happens_after, (object, streamsan_stream_(stream)));

@@ -17,7 +17,7 @@ inline constexpr char kCodePrefix[] = ".text.";
 /// Kernels have such a section, other functions have none.
 inline constexpr char kArgumentsPrefix[] = ".nv.constant0.";
 
-/// Of as much of a kernel's name as a launch has; never 0.
+/// The hash of as much of a kernel's name as a launch has. Never 0.
 inline std::uint64_t hash_of_name(const char* name) {
   std::uint64_t hash = 0xcbf29ce484222325ull;
   for (std::size_t i = 0; i < kStreamSanLongestName && name[i]; ++i) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one module whose code is patched, and what its kernels are told.
+// The one module whose code is patched, and what its kernels are given.
 //
-// A patched kernel hands `user` to the patches, and a launch has a `user` only if the callback of launches gives it one:
-// what the patches of another launch are handed, is not documented, and they follow it. So while a module is patched,
-// each launch of the process is listened to. The launch that is measured gets its marks, all others get null. When a
-// kernel does not end in time its module stays patched for long, and other launches come.
+// A patched kernel hands `user` to the patches, and a launch has a `user` only if the callback of launches gives it
+// one: what the patches of another launch are handed, is not documented, and they follow it. So while a module is
+// patched, each launch of the process is listened to. The launch that is measured gets its marks, all others get null.
+// When a kernel does not end in time its module stays patched for long, and other launches come.
 #pragma once
 
 #include <cuda.h>

@@ -14,7 +14,7 @@ namespace streamsan::footprints {
 /// Looks through the code of a module that is being loaded. The image is not trusted.
 void note_tensor_code(const char* cubin, std::size_t bytes);
 /// Was a kernel of this name, in any module, seen to use tensor maps, or does its module have a function that does and
-/// that it may call? Of every kernel once a module could not be read: it may be in that one.
+/// that it may call? True of every kernel once a module could not be read: it may be in that one.
 bool uses_tensor_maps(const char* kernel);
 
 }  // namespace streamsan::footprints

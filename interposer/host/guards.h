@@ -49,7 +49,7 @@ enum class Protection : std::uint8_t { None, ReadOnly, Free };
 /// Which pages of [begin, end), a part of the region, are to be guarded. `page`: their size.
 GuardedPages choose_pages(const HostRegion& region, std::uint64_t begin, std::uint64_t end,
                           std::uint64_t page = page_bytes());
-/// Of whole pages. False: the kernel refused.
+/// Protects whole pages. False: the kernel refused.
 bool set_protection(std::uint64_t begin, std::uint64_t end, Protection protection);
 
 /// Measures what guards cost, from its construction to its destruction.

@@ -33,8 +33,8 @@ void guard_nothing();
 /// The program changes the protection of some of it itself, or maps something else there: hands off from now on.
 void guard_no_more(std::uint64_t begin, std::uint64_t bytes);
 
-/// Cheap and without the lock: may the address be in such memory? Mostly false for others. The same for all addresses of
-/// an aligned 2^kNearShift bytes.
+/// Cheap and without the lock: may the address be in such memory? Mostly false for others. The same for all addresses
+/// of an aligned 2^kNearShift bytes.
 inline constexpr unsigned kNearShift = 21;
 bool near_host_memory(std::uint64_t address);
 

@@ -38,8 +38,9 @@ bool host_waited_in(const CallWords& copy);
 /// May the host access memory that was given by such an allocation?
 bool is_host_memory(ordering::MemoryKind kind);
 
-/// After cuInit: may pages be protected from the host without the devices noticing? Not where a device goes by the host's
-/// page tables (address translation services, as on Grace): a page that the host cannot access it cannot either, perhaps.
+/// After cuInit: may pages be protected from the host without the devices noticing? Not where a device goes by the
+/// host's page tables (address translation services, as on Grace): a page that the host cannot access it cannot either,
+/// perhaps.
 void look_at_devices();
 
 /// Before the real call: memory that goes away is no longer guarded.

@@ -46,8 +46,8 @@ void* find_next(const char* name) {
   const bool outer = t_finding;
   t_finding = true;
   void* found = real_dlsym(RTLD_NEXT, name);
-  // The guest must not find our failure: a look-up that succeeds ends it. Not dlerror(), which before glibc 2.34 makes a
-  // text with realloc(); if that is what we have not found yet, it is looked up in between, and the text is gone.
+  // The guest must not find our failure: a look-up that succeeds ends it. Not dlerror(), which before glibc 2.34 makes
+  // a text with realloc(); if that is what we have not found yet, it is looked up in between, and the text is gone.
   if (!found) real_dlsym(RTLD_NEXT, "free");
   t_finding = outer;
   return found;

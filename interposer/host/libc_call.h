@@ -93,7 +93,7 @@ class HostCall {
 
 /// The definition behind ours, or null. Leaves errno and dlerror() as they were.
 void* find_next(const char* name);
-/// Of a version, or of any if there is none.
+/// The next definition of `name` with this version, or with any if none has it.
 void* find_next_version(const char* name, const char* version);
 /// Is this thread inside of find_next()?
 bool is_finding_next();
@@ -103,7 +103,7 @@ bool is_finding_next();
 ///   static Result instead(const HostCall&, Function next, Parameters...);   // also makes the call
 /// and may have
 ///   static void after(const HostCall&, Result, Parameters...);   // beside before(); changes no errno
-///   static Result while_finding(Parameters...);   // what a call does that comes out of the look-up of another function
+///   static Result while_finding(Parameters...);   // for a call out of the look-up of another function
 template <class Row, class Function, auto& next>
 struct LibcFunction;
 
@@ -123,7 +123,7 @@ struct LibcFunction<Row, Result (*)(Parameters...), next> {
 
   /// The first call, before our constructors.
   static Result first(Parameters... parameters) {
-    // The look-up frees an old text of dlerror(). Whose it is we are just finding out; it is not given back.
+    // The look-up frees an old text of dlerror(), by the function that is being looked up: it is not given back.
     if constexpr (std::is_void_v<Result>) {
       if (is_finding_next()) return;
     } else if constexpr (requires { Row::while_finding(parameters...); }) {
@@ -176,9 +176,10 @@ auto signature(Result (*)(Parameters...)) -> Result (*)(Parameters...);
 /// The same, while a counter of loans.h is not 0: its mangled name in streamsan::recorder::detail.
 #define SS_LIBC_EXPORT_WHILE(counter, name, type, Row) SS_LIBC_EXPORT_IF(SS_LIBC_IF_COUNTER(counter), name, type, Row)
 
-/// What an entry looks at, as assembly that goes to label 1 if the call is to be looked at: a counter as above, or a
-/// word of the thread's, named in the same way. SS_LIBC_IF_ORDERS: order between threads is followed, and the call does
-/// not come out of a call of CUDA's: is_in_call(), asked here because drivers take several locks in each call.
+/// The condition of an entry, as assembly that goes to label 1 if the call is to be observed. It reads a counter as
+/// above, or a word of the thread's, named in the same way. SS_LIBC_IF_ORDERS: order between threads is followed, and
+/// the call does not come out of a call of CUDA's: is_in_call(), asked here because drivers take several locks in each
+/// call.
 #define SS_LIBC_DETAIL(word) "_ZN9streamsan8recorder6detail" #word "E"
 #define SS_LIBC_TEXT_OF(number) #number
 #define SS_LIBC_TEXT(number) SS_LIBC_TEXT_OF(number)

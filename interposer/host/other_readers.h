@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Who else can touch the memory of this process, without an instruction or system call of the process: the kernel for
+// Others that can touch the memory of this process without an instruction or system call of its own: the kernel for
 // io_uring, network adapters with RDMA, kernel modules for MPI. A guard does not see them, and some of them fail at a
 // guarded page. A process that has opened such a device has no settled loans (loans.h) and writes no HostIdle records.
 //

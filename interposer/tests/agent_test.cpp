@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The agent that measures (footprints/agent.cpp) on a slow machine. The driver and the Sanitizer are stand-ins that know
-// one module: whether its code is being changed, whether it is patched, and what its launches hand to the patches.
+// The agent that measures (footprints/agent.cpp) on a slow machine. The driver and the Sanitizer are stand-ins that
+// know one module: whether its code is being changed, whether it is patched, and what its launches hand to the patches.
 #include "interposer/footprints/agent.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ struct Machine {
   milliseconds patching{0};
   milliseconds unpatching{0};
   Sanitizer_CallbackFunc callback = nullptr;
-  const void* given = nullptr;  ///< to the patches, by the last launch that was told
+  const void* given = nullptr;  ///< to the patches, by the last launch that was given anything
   std::atomic<int> changed_under_kernels{0};
 };
 Machine g_machine;
@@ -72,7 +72,7 @@ SanitizerResult set_launch_data(Sanitizer_LaunchHandle, CUfunction, Sanitizer_St
   return SANITIZER_SUCCESS;
 }
 
-/// What the patches of a launch are handed that nobody told anything.
+/// What the patches of a launch are handed if nobody gave it anything.
 const void* const kAnything = &g_machine;
 
 /// A launch of a kernel of the module: what its patches are handed.

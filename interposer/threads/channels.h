@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Channels: pipes, eventfds and pairs of sockets through which threads of one process hand things over. What a thread
-// has done before it writes to one is before what another does once it has read from it.
+// Channels: pipes, eventfds and pairs of sockets through which threads of one process hand things over. The actions of
+// a thread before it writes to a channel are before those of another thread after it has read from it.
 //
 // A descriptor is known as an end of a channel by the call that made it; no system call asks what a descriptor is. Both
 // ends have one number, and one clock (order.h). Not known are duplicates, ends that came by a socket or through

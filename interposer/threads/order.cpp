@@ -50,7 +50,8 @@ using detail::kOrderObjects;
 using detail::kStampBits;
 using detail::kStamps;
 
-/// What the clock of an object holds. Objects go from core to core, so their clocks lie on as few cache lines as can be.
+/// What the clock of an object holds. Objects go from core to core, so their clocks lie on as few cache lines as can
+/// be.
 struct alignas(kCacheLine) Content {
   std::atomic<std::uint64_t> lanes[kOrderLanes];
 };
@@ -283,7 +284,8 @@ void release_order(std::uint64_t key, Context context) {
   const std::uint32_t lanes = lanes_in_use();
   fetch_to_write(*object.content, lanes);
   // The content has no name until all of it is there, and none while somebody else may be adding to it: whoever finds
-  // another release under way, or is overtaken by one, leaves it without. So does a thread that is stopped for good here.
+  // another release under way, or is overtaken by one, leaves it without. So does a thread that is stopped for good
+  // here.
   while (!named.compare_exchange_weak(state, begun(state))) {
   }
   state = begun(state);

@@ -9,25 +9,25 @@
 // ThreadOrder record: which records of other threads it is after now. So locks cost room in the trace only where they
 // carry order that a call of CUDA's can use, and a program whose threads bring each other no news writes nothing.
 //
-// ON THE PATH of a lock: calls that the driver makes inside of a call of CUDA's pass at the entry (host/libc_call.h). Of
-// others, a look-up in a table of fixed size, and one comparison: clocks of equal content have equal names (stamps), and
-// a lock that goes round among threads without news carries one stamp. What a thread has learned once it knows by name:
-// objects that are only ever acquired (pthread_once) keep the name of their last release, and a mutex that nobody has
-// had for long that of an older clock. release_matters() and acquire_matters() are that part, inlined in the wrappers;
-// what they read of all objects together is a few pages, of one object a cache line. Otherwise a pass over the lanes in
-// use. No lock, no allocation, no system call: clocks only grow, entry by entry, so signal handlers and threads that are
-// stopped in the middle do no harm.
+// ON THE PATH of a lock: calls that the driver makes inside of a call of CUDA's pass at the entry (host/libc_call.h).
+// Of others, a look-up in a table of fixed size, and one comparison: clocks of equal content have equal names (stamps),
+// and a lock that goes round among threads without news carries one stamp. A thread knows by name what it has learned
+// once: objects that are only ever acquired (pthread_once) keep the name of their last release, and a mutex that nobody
+// has had for long keeps that of an older clock. release_matters() and acquire_matters() are that part, inlined in the
+// wrappers; what they read of all objects together is a few pages, of one object a cache line. Otherwise a pass over
+// the lanes in use. No lock, no allocation, no system call: clocks only grow, entry by entry, so signal handlers and
+// threads that are stopped in the middle do no harm.
 //
 // LANES. A thread that has made a record that counts (note_record()) takes a lane of the clocks when it hands that on,
 // or before it writes news. The entry of a lane is a position in the trace and the thread that made the record, so it
-// says by itself what it means. Who is after an entry is after all earlier ones of the lane. So a lane may be taken
-// over by a thread that was after all that its former owner did, by what the trace says, when it made its own first
-// record. If there is none left, threads share the last one, whose entries mean "after everybody". Their order says
-// nothing, so a thread that has put in one is itself after everybody.
+// says by itself what it means. Code that is after an entry is after all earlier ones of the lane. So a lane may be
+// taken over by a thread that was after all that its former owner did, by what the trace says, when it made its own
+// first record. If there is none left, threads share the last one, whose entries mean "after everybody". Their order
+// says nothing, so a thread that has put in one is itself after everybody.
 //
-// WHAT IS LOST, towards silence: an object that ends without a function of libc (std::mutex) hands its clock to the next
-// one at its address, and keeps its place in the table. PyTorch has a mutex in each tensor and in each node of its graph,
-// so there may be many; and each group of the table has one place that all share for whom there is no other.
+// WHAT IS LOST, towards silence: an object that ends without a function of libc (std::mutex) hands its clock to the
+// next one at its address, and keeps its place in the table. PyTorch has a mutex in each tensor and in each node of its
+// graph, so there may be many; and each group of the table has one place that all share for whom there is no other.
 //
 // Synchronisation inside of calls of CUDA's is the driver's own and no order of the program's. Waits that are not seen
 // whole (raw futexes, threads of run-time libraries that spin) mark their thread, and the judge is careful with it.
@@ -60,7 +60,7 @@ struct alignas(kCacheLine) ThreadClock {
 };
 struct ThreadOrigin;
 
-/// Of the calling thread. In the initial-exec TLS block.
+/// The order of the calling thread. In the initial-exec TLS block.
 struct ThreadOrder {
   std::uint64_t position;      ///< of its last record that counts, plus 1; 0: it has made none
   ThreadClock* clock;          ///< null: it knows of nobody
@@ -152,8 +152,8 @@ inline bool release_matters(std::uint64_t object) {
 }
 
 /// The same of an acquire. Most objects were never released by a thread that had something to hand on: run-time
-/// libraries ask pthread_once() in each call whether they are initialised. Where such an object would stand, nothing does.
-/// Who has released the object has taken the stamp before, so a thread that comes behind sees that it was given.
+/// libraries ask pthread_once() in each call whether they are initialised. Where such an object would stand, nothing
+/// does. Who has released the object has taken the stamp before, so a thread that comes behind sees that it was given.
 inline bool acquire_matters(std::uint64_t object) {
   if (detail::g_stamps.load(std::memory_order_relaxed) == t_order.informed_at) [[likely]]
     return false;

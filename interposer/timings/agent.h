@@ -20,8 +20,8 @@ extern "C" {
 enum { kStreamSanTimingsVersion = 1 };
 #define STREAMSAN_NO_RECORD UINT64_MAX
 
-/// An operation has run: start and end, CLOCK_MONOTONIC nanoseconds. Of a call that made several operations (a graph
-/// without times of its own) several may come, of one position: the call ran from the first start to the last end.
+/// An operation has run: start and end, CLOCK_MONOTONIC nanoseconds. A call that made several operations (a graph
+/// without times of its own) may give several, of one position: the call ran from the first start to the last end.
 typedef struct StreamSanTime {
   uint64_t position;  ///< as it was given to end()
   uint64_t start;

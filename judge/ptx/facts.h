@@ -37,13 +37,13 @@ inline std::optional<std::uint64_t> word_in(std::span<const std::byte> arguments
   return value;
 }
 
-/// Of the eight parameter bytes at an offset that is a multiple of eight.
+/// Facts about the eight parameter bytes at an offset that is a multiple of eight.
 struct WordFacts {
   bool read = false;     ///< perhaps read through
   bool written = false;  ///< perhaps written through, other than by atomic operations
   bool atomic = false;   ///< perhaps through atomic operations, which read and write
   bool escapes = false;  ///< put where it cannot be followed: into memory, into a call, into an unknown instruction
-  // Of these uses, those that come before the kernel waits for the grid in front (grid.h).
+  // The same, for uses that come before the kernel waits for the grid in front (grid.h).
   bool read_early = false;
   bool written_early = false;
   bool atomic_early = false;

@@ -5,9 +5,9 @@
 //
 // Those data may be hundreds of megabytes, and a run may use hundreds of kernels. Searching all of the data for each
 // name took JAX's judge three seconds. So the data are read once, at the first question, and of each string in them the
-// last 8, 16 and 32 characters, as far as it has so many, leave a bit each in a table. A name whose bits are not there is
-// not in the file; the few others are searched for. Where a string begins does not matter, since the linker merges strings that end
-// alike: one may be the end of another.
+// last 8, 16 and 32 characters, as far as it has so many, leave a bit each in a table. A name whose bits are not there
+// is not in the file; the few others are searched for. Where a string begins does not matter, since the linker merges
+// strings that end alike: one may be the end of another.
 #pragma once
 
 #include <array>

@@ -41,8 +41,8 @@ struct KnownKernel {
 
 class Library {
  public:
-  /// Announces a file. Missing and unreadable ones are silently not there. Of a file that is not known to be what the
-  /// process had mapped, `recorded` is false: it proves nothing, and spoils the names that it has.
+  /// Announces a file. Missing and unreadable ones are silently not there. `recorded` is false for a file that is not
+  /// known to be what the process had mapped: it proves nothing, and spoils the names that it has.
   void add_file(const std::string& path, bool recorded = true);
   /// A module's text, as if it stood in a file.
   void add_text(std::string_view text);

@@ -9,7 +9,7 @@
 
 namespace streamsan::ptx {
 
-/// Of "u32", "b64", "f16x2", "pred"; bits 0: not a type.
+/// The type of "u32", "b64", "f16x2", "pred". Bits 0: not a type.
 Type type_of(std::string_view name);
 
 /// Fills everything but guard, target and operands.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The part of a kernel's code that decides which bytes of global memory it touches: a program slice, as Weiser calls it.
+// The part of a kernel's code that decides which bytes of global memory it touches: a program slice, as Weiser calls
+// it.
 //
 // Most of a kernel computes what it stores. Its addresses, its branches and its guards are made from few registers, and
 // these from few of its parameters. evaluate() runs the slice alone, for two reasons:
@@ -10,10 +11,10 @@
 //     seed, the number of a step) touch the same bytes, and two that differ in bases (bases.h) touch the same bytes
 //     elsewhere. One evaluation is enough: of the common() launch, whose bases are where no launch has them.
 //
-// What is kept: control flow; every access to global memory and everything that may be one; what lets other grids begin;
-// and, until nothing changes any more, every instruction that may write a register that one of those is decided by. The
-// order of execution is not asked for, so a register counts everywhere or nowhere. Arithmetic whose result nobody follows
-// (Op::Pure) and loads are kept for their results, which are unknown, and their sources do not count.
+// What is kept: control flow; every access to global memory and everything that may be one; what lets other grids
+// begin; and, until nothing changes any more, every instruction that may write a register that one of those is decided
+// by. The order of execution is not asked for, so a register counts everywhere or nowhere. Arithmetic whose result
+// nobody follows (Op::Pure) and loads are kept for their results, which are unknown, and their sources do not count.
 //
 // An operand that is a register which does not matter becomes Operand::Kind::Opaque, or an address without a register.
 #pragma once
@@ -42,8 +43,8 @@ struct Slice {
   /// The arguments of the launch that stands for all that have the same there, and the same grid and block: those with
   /// bases at addresses of their own, and nothing where the slice does not look.
   [[nodiscard]] std::vector<std::byte> common(std::span<const std::byte> arguments) const;
-  /// What `touched`, of the common launch, is in the launch with these arguments. Nothing: it goes beyond what an address
-  /// can be.
+  /// What `touched`, of the common launch, is in the launch with these arguments. Nothing: it goes beyond what an
+  /// address can be.
   [[nodiscard]] std::optional<Piece> placed(const Touched& touched, std::span<const std::byte> arguments) const;
 
  private:

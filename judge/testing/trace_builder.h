@@ -109,7 +109,8 @@ class TraceBuilder {
   std::uint64_t launch_known(std::uint64_t stream, std::uint64_t function, std::uint64_t footprint, Known known,
                              std::initializer_list<std::uint64_t> pointer_words, std::uint64_t device_threads = 1024,
                              std::uint64_t arguments_hash = 0, std::uint16_t flags = 0);
-  /// One whose library promises a footprint; `footprint`: the one that was learned, or, with kMeasured, measured; 0: none.
+  /// One whose library promises a footprint; `footprint`: the one that was learned, or, with kMeasured, measured; 0:
+  /// none.
   std::uint64_t launch_promised(std::uint64_t stream, std::uint64_t function, std::uint64_t promise,
                                 std::uint64_t footprint, std::initializer_list<std::uint64_t> pointer_words,
                                 std::uint16_t flags = 0);
@@ -134,7 +135,7 @@ class TraceBuilder {
   std::uint64_t block_use(std::uint64_t address, std::uint64_t stream);
   std::uint64_t signal(std::optional<std::uint64_t> stream, std::uint64_t object);
   std::uint64_t await(std::optional<std::uint64_t> stream, std::uint64_t object);
-  /// Of the sticky thread, created at the sticky stack.
+  /// A record about the sticky thread, which was created at the sticky stack.
   std::uint64_t host_thread(std::string_view name, std::string_view function, bool first = false);
   std::uint64_t name_memory(std::uint64_t address, std::string_view name);
   std::uint64_t call_failed(std::string_view symbol, std::uint64_t stream, std::uint64_t object, std::uint64_t result);

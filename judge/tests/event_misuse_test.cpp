@@ -183,7 +183,7 @@ TEST(EventMisuse, ARecordLostToAnotherStream) {
   const Finding f = judged(trace_with(Between::Nothing)).misuses[0];
   EXPECT_EQ(f.message, "event 1 is recorded in stream 1 and then in stream 2, and only then waited for.");
   EXPECT_EQ(f.explanation,
-            "a record takes the place of the one before: stream 3 waits for what stream 2 held (op #4), and not for "
+            "a new record replaces the previous one: stream 3 waits for what stream 2 held (op #4), and not for "
             "what stream 1 held (op #3).");
   EXPECT_EQ(f.related.size(), 3u);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Traces through the judge: findings are counted, folded, told apart and named as they should be.
+// Traces through the judge: findings are counted, folded, distinguished and named as they should be.
 #include <gtest/gtest.h>
 
 #include "judge/judge.h"

@@ -6,9 +6,9 @@
 //
 //   measured >= computed >= inferred
 //
-// and a kernel that cannot wait must be judged as if it had never been late. Whether the second one is a kernel, too, all
-// combinations are tried. So is everything with a second one beside the kernel's half, which must be silent as soon as the
-// bytes are known.
+// and a kernel that cannot wait must be judged as if it had never been late. Whether the second one is a kernel, too,
+// all combinations are tried. So is everything with a second one beside the kernel's half, which must be silent as soon
+// as the bytes are known.
 #include <gtest/gtest.h>
 
 #include <cstring>

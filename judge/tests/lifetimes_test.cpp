@@ -264,19 +264,19 @@ TEST(HostSide, PageableMemoryFreedUnderACopyIsLatent) {
 constexpr std::uint64_t kConsume = 1;
 
 /// A block for stream A that stream B uses, too, and that goes back to A.
-TraceBuilder released_block(bool told, bool waits) {
+TraceBuilder released_block(bool asked, bool waits) {
   TraceBuilder trace = pinned_and_device();
   trace.function(kConsume, "_Z7consumePKf");
   trace.at({0x401300}).block_alloc(kDevice, 4096, kA);
   trace.at({0x401310}).launch(kB, kConsume, {trace::pointer_word(0, kDevice)}, 4096);
-  if (told) trace.block_use(kDevice, kB);
+  if (asked) trace.block_use(kDevice, kB);
   if (waits) trace.event_record(kB, kEvent), trace.event_wait(kA, kEvent);
   trace.at({0x401320}).block_free(kDevice, kA);
   return trace;
 }
 
 TEST(Pools, ABlockThatGoesBackTooEarlyIsLatent) {
-  EXPECT_EQ(judged(released_block(true, false)).findings.size(), 0u) << "the pool was told";
+  EXPECT_EQ(judged(released_block(true, false)).findings.size(), 0u) << "the pool was asked";
   EXPECT_EQ(judged(released_block(false, true)).findings.size(), 0u) << "the stream waits";
   std::vector<Finding> findings = judged(released_block(false, false)).findings;
   ASSERT_EQ(hazards_of(findings), HazardList{"release-while-in-use/latent/no-edge"});
@@ -288,7 +288,7 @@ TEST(Pools, ABlockThatGoesBackTooEarlyIsLatent) {
             "stream 2 may still be reading.");
   EXPECT_EQ(f.explanation,
             "nothing makes stream 1 wait for stream 2 between kernel consume(float const*) (op #2) and the block's "
-            "release (op #3). The pool was not told to wait for stream 2.");
+            "release (op #3). The pool was not asked to wait for stream 2.");
   EXPECT_EQ(f.fix,
             "tell the pool that stream 2 uses the block (record_stream() of the pool, streamsan_block_used()) before "
             "the block's release; or record an event on stream 2 after kernel consume(float const*) and call "
@@ -378,7 +378,7 @@ TEST(Pools, OnTheHost) {
     if (!fixed) {
       EXPECT_EQ(findings[0].explanation,
                 "the host does not wait for kernel consume(float const*) (op #2) on stream 2 before the block's "
-                "release. The pool was not told to wait for stream 2.");
+                "release. The pool was not asked to wait for stream 2.");
     }
   }
 }

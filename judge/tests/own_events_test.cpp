@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A pool that waits for the events which it records itself when a block comes back (trace::kOwnEvents): which events are
-// its own, by call stacks. 0x100.. is the pool's code, of one module.
+// A pool that waits for the events which it records itself when a block comes back (trace::kOwnEvents): which events
+// are its own, by call stacks. 0x100.. is the pool's code, of one module.
 #include <gtest/gtest.h>
 
 #include "judge/tests/judged.h"

@@ -294,8 +294,8 @@ TEST(Syncs, WhatTheHostReadsIsNotSeen) {
   EXPECT_EQ(syncs.at(0x1150).verdict, report::Verdict::Unknown);
   EXPECT_EQ(syncs.at(0x1150).reasons,
             List{"the host may read what cuMemcpyDtoHAsync (device to host) has written, once it has waited: what the "
-                 "host does with pinned host memory then was not watched (up to 4 MiB are, as far as --host_guard_cost "
-                 "allows)."});
+                 "host does with pinned host memory was not watched at that time (at most 4 MiB are watched, less if "
+                 "--host_guard_cost is used up)."});
   EXPECT_EQ(syncs.at(0x1160).verdict, report::Verdict::Unknown);
   // It was watched: the host did nothing.
   syncs = judged_syncs(trace, {}, {{.position = copied, .range = {kPinned, kPinned + kBytes}}});

@@ -95,7 +95,7 @@ TEST(Times, TheHostIsBlockedAlsoWithoutTimesOfTheGpu) {
   EXPECT_DOUBLE_EQ(*result.costs[0].blocked_ms, 0.150);
   EXPECT_FALSE(result.costs[0].gpu_idle_ms);
   EXPECT_FALSE(result.costs[0].overlap_ms);
-  EXPECT_EQ(result.text, "the host stood still for 0.150 ms of 0.240 ms in 2 blocking calls");
+  EXPECT_EQ(result.text, "the host was blocked for 0.150 ms of 0.240 ms in 2 blocking calls");
 }
 
 TEST(Times, TracesWithoutTimesOfCallsSayNothing) {

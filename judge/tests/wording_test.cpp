@@ -248,7 +248,7 @@ TEST(Wording, AHostFunctionThatMayHaveToldTheHostIsTheReasonForDoubt) {
   EXPECT_EQ(explanation(hazard, nouns()),
             "nothing makes stream 2 wait for stream 1 between cudaMemcpyAsync (host to device) (op #15) and kernel "
             "consume(float const*) (op #18). A host function behind cudaMemcpyAsync (host to device) (op #15) may have "
-            "told the host that it is done: that order is not seen.");
+            "notified the host that it is done: that order is not seen.");
 }
 
 TEST(Wording, PossibleSaysWhyItIsNotCertain) {

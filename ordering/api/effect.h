@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a driver function means for order and memory: the kinds of effects, and where the arguments are that matter. Part
-// of row.h, which explains the table.
+// What a driver function means for order and memory: the kinds of effects, and where the arguments are that matter.
+// Part of row.h, which explains the table.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ enum class DefaultStream : std::uint8_t { Legacy, PerThread };
 enum class EffectKind : std::uint8_t {
   Pass,    ///< no order, no memory: forwarded untouched; not wrapped at all
   Lookup,  ///< cuGetProcAddress: hands out entry points, which must be ours
-  Share,  ///< names memory, or an event, for other processes or devices: forwarded and counted. Nothing that this process
-          ///< does is ordered by it
-  Later,  ///< orders or touches memory, not modelled yet: forwarded, counted, named at the end
+  Share,   ///< names memory, or an event, for other processes or devices: forwarded and counted. Nothing that this
+           ///< process does is ordered by it
+  Later,   ///< orders or touches memory, not modelled yet: forwarded, counted, named at the end
 
   Launch,        ///< function, grid/block extents, stream, kernelParams, extra
   LaunchConfig,  ///< cuLaunchKernelEx: CUlaunchConfig* holds extents, stream and attributes

@@ -12,14 +12,15 @@
 // defined, which declares every version and every _ptds/_ptsz variant.
 //
 // HOW TO ADD A FUNCTION
-//   1. Add one SS_API row to cuda_api.def, in alphabetical order of the symbol. Traces carry the names of the rows: those
-//      that exist are read as before.
+//   1. Add one SS_API row to cuda_api.def, in alphabetical order of the symbol. Traces carry the names of the rows:
+//      those that exist are read as before.
 //   2. Pick the effect builder below. If none fits, decide first whether the semantics are new: a new EffectKind needs
 //      a decoder in interposer/, a record kind in trace/records.def, and a rule in ordering/. What code outside of this
 //      folder asks of one function (does it prefetch? which context ends?) is a field of Effect, never its name.
 //   3. A function that orders or touches memory but is not modelled yet gets `later("...")`: it is forwarded, counted
-//      and named at the end of a run. If it may order work in a way that is then not seen, it gets `later_order("...")`:
-//      once it was called, findings are at most possible. A function without order and memory gets `pass("why")`.
+//      and named at the end of a run. If it may order work in a way that is then not seen, it gets
+//      `later_order("...")`: once it was called, findings are at most possible. A function without order and memory
+//      gets `pass("why")`.
 //
 // Positions are argument indices from 0; kAbsent means the function has no such argument.
 // This header is free of CUDA headers on purpose; the analyzer reads it too.
@@ -42,7 +43,7 @@ struct Row {
   Effect effect;
 };
 
-// ---- the table ----------------------------------------------------------------------------------------------------------
+// ---- the table ------------------------------------------------------------------------------------------------------
 
 inline constexpr Row kRows[] = {
 #define SS_API(symbol_, base_, group_, default_stream_, ...) \

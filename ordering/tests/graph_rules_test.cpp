@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Graphs, inside and around (graph.h). Inside: what two nodes do without a path between them. Around: one launch against
-// other streams, the host, and other launches.
+// Graphs, inside and around (graph.h). Inside: what two nodes do without a path between them. Around: one launch
+// against other streams, the host, and other launches.
 #include <algorithm>
 
 #include "ordering/tests/graph_nodes.h"
@@ -35,7 +35,7 @@ class Graphs : public testing::GraphTest {
   const Range graph_memory{0x7000'0000, 0x7000'1000};
 };
 
-// ---- inside ----------------------------------------------------------------------------------------------------------
+// ---- inside ---------------------------------------------------------------------------------------------------------
 
 TEST_F(Graphs, R_GRF_23_NodesWithoutAPathAreConcurrent) {
   const Address a = memory();
@@ -160,7 +160,7 @@ TEST_F(Graphs, BlocksOfAPoolEndWhereTheyEnd) {
   EXPECT_TRUE(silent());
 }
 
-// ---- around ----------------------------------------------------------------------------------------------------------
+// ---- around ---------------------------------------------------------------------------------------------------------
 
 TEST_F(Graphs, R_GRF_36_TheStreamOrdersTheGraphAsAWhole) {
   const Address a = memory();

@@ -3,9 +3,9 @@
 // Random graphs for random programs: kernels, copies, fills, host functions, memory, events recorded and waited for,
 // nodes that do nothing, conditional nodes with up to three bodies, which may hold another one, and edges.
 //
-// Left out, because the model knowingly gives them more order than they have (graph.h): two records that are not ordered
-// among themselves, nodes behind different waits, and nodes beside a record that may be behind a wait. Programmatic edges
-// are tested by themselves.
+// Left out, because the model knowingly gives them more order than they have (graph.h): two records that are not
+// ordered among themselves, nodes behind different waits, and nodes beside a record that may be behind a wait.
+// Programmatic edges are tested by themselves.
 #pragma once
 
 #include <cstdint>

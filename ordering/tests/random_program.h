@@ -382,7 +382,7 @@ class Interpreter {
       pointers[i].mode = bits % 5 < 2 ? AccessMode::Read : bits % 5 == 2 ? AccessMode::Write : AccessMode::Unknown;
       if (bits % 16 == 9) pointers[i].mode = AccessMode::Doubtful;
       if (bits / 16 % 8 != 0) continue;
-      // Rows that follow each other are one run to the fast model, and several to the reference: no reach ends in between.
+      // To the fast model rows that follow each other are one run, to the reference several: no reach ends in between.
       pointers[i].reach = bits % 3 == 0 ? kUnit / 4 : bits % 3 == 2 && bits / 4 % 3 == 0 ? kMemoryBytes : kUnit;
       pointers[i].parted = bits >= 128;
     }

@@ -13,10 +13,10 @@
 //      as all accesses to it were exact (measured, learned or widened). With inferred ones the fast model may know a
 //      lesser certainty, since it keeps one access where the reference keeps all.
 //   4. INSIDE. The same of the hazards inside of each graph (check_graph), node by node.
-//   5. SEEN. Of the reference: if the order of host threads is seen, the certain pairs are those of joined threads, with
-//      the same order, and each pair of joined threads is one. Strict adds certain ones, and takes none away. Left out
-//      are the few programs in which a launch that may overlap is put behind something that only another thread knows to
-//      be over (host_threads.cpp).
+//   5. SEEN. Of the reference: if the order of host threads is seen, the certain pairs are those of joined threads,
+//      with the same order, and each pair of joined threads is one. Strict adds certain ones, and takes none away. Left
+//      out are the few programs in which a launch that may overlap is put behind something that only another thread
+//      knows to be over (host_threads.cpp).
 // Not compared: which of several racing accesses is named, how many hazards an operation has, explanations.
 //
 // STREAMSAN_RANDOM_PROGRAMS and STREAMSAN_RANDOM_SEED in the environment change how many and which programs.
@@ -240,12 +240,12 @@ Outcome compare(const Program& program) {
     if (found == fast.end()) {
       text << "reference only: op " << number(where.first) << " on allocation " << number(where.second) << '\n';
     } else if (verdict.all_exact && found->second.worst != verdict.worst) {
-      // Of two possible ones that is of no weight, and the newest may be ordered by assumption where an older one that was
-      // perhaps passed on is not.
+      // Of two possible ones that is of no weight, and the newest may be ordered by assumption where an older one that
+      // was perhaps passed on is not.
       if (program.sees_threads() && verdict.worst < 2 && found->second.worst < 2) continue;
-      // Of a lane the newest access is kept. Another thread may have submitted an older one, or the same thread before a
-      // hand-over that came too early: strict then errs towards less. It may name a third access of the lane, so whether
-      // there is a lesser one is looked up in the reference.
+      // Of a lane the newest access is kept. Another thread may have submitted an older one, or the same thread before
+      // a hand-over that came too early: strict then errs towards less. It may name a third access of the lane, so
+      // whether there is a lesser one is looked up in the reference.
       const bool strict = program.host_threads == Options::HostThreads::Strict;
       if (strict && verdict.least < verdict.worst && found->second.worst < verdict.worst) {
         outcome.any_lesser_certainty = true;

@@ -47,8 +47,8 @@ class ReferenceModel {
   /// As in a what-if.
   bool plain_launches = false;
 
-  /// Where the order of threads is seen: was a launch taken for an ordinary one since its own thread did not know, and
-  /// another one did, that what it was put behind is over? Joined threads know, and then it may overlap more.
+  /// Only if the order of threads is seen. A launch was taken for an ordinary one because another thread, but not its
+  /// own, knew that the work in front of it is over. Threads that are joined know that, and then it may overlap more.
   bool overlaps_more_if_joined = false;
 
   StreamId create_stream(ContextId context, StreamKind kind);
@@ -84,7 +84,7 @@ class ReferenceModel {
   OpId stream_joins_all(Call call, StreamId stream);
   OpId graph_launch(Call call, StreamId stream, std::uint64_t exec);
   OpId graph_launch(Call call, StreamId stream, std::uint64_t exec, const Graph& graph);
-  /// What is unordered inside of the graph: as operations the pairs have the numbers of the nodes, from 1 in their order.
+  /// The unordered pairs inside of the graph. Their operations have the numbers of the nodes, from 1 in their order.
   [[nodiscard]] std::vector<Pair> check_graph(const Graph& graph) const;
 
   OpId record_event(Call call, StreamId stream, EventId event);

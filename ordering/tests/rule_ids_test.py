@@ -4,7 +4,8 @@
 
     rule_ids_test.py ROOT
 
-Short forms count: R-CPY-01..05 names the two ends, R-EVT-01/03 both. The test tests itself first: an id that is no rule
+Short forms count: R-CPY-01..05 names the two ends, R-EVT-01/03 both. The rule of an example of scripts/new-rule is one
+that does not exist yet. The test tests itself first: an id that is no rule
 must be found in a tree made for the purpose.
 """
 import os
@@ -17,6 +18,7 @@ import unittest
 TABLES = {"ordering/rules.def": r'^SS_RULE\(\w+, "(R-[^"]+)"', "ordering/rule_catalog.def": r'^SS_CATALOG\("(R-[^"]+)"'}
 # An area without a number ("R-CPY") is a name of its own and no rule. The digit behind .. or / may be a rule's number.
 ID = re.compile(r"\bR-([A-Z]{2,4})-(\d+[a-z]?)((?:(?:\.\.|/)\d+)*)")
+EXAMPLE = re.compile(r"scripts/new-rule R-\S+")
 ROOT = None
 
 
@@ -42,7 +44,7 @@ def texts(root):
 
 def cited(text):
     for number, line in enumerate(text.splitlines(), 1):
-        for area, first, rest in ID.findall(line):
+        for area, first, rest in ID.findall(EXAMPLE.sub("", line)):
             for digits in [first, *re.findall(r"\d+", rest)]:
                 yield number, f"R-{area}-{digits}"
 
@@ -62,7 +64,7 @@ class RuleIds(unittest.TestCase):
                 (root / table).write_text((ROOT / table).read_text())
             known = sorted(rules(root))[0]
             missing = "R-STR-" + "98"  # in two parts, lest this file names it
-            (root / "page.md").write_text(f"see {known}\n{missing} and {known}/97\n")
+            (root / "page.md").write_text(f"see {known}\n{missing} and {known}/97\n$ scripts/new-rule {missing} policy\n")
             self.assertEqual(unknown(root), [f"page.md:2: {missing}", f"page.md:2: {known[:-2]}97"])
 
     def test_every_id_is_a_rule(self):

@@ -2,9 +2,9 @@
 //
 // The root of the checkout or project that a file belongs to.
 //
-// A checkout has a .git in its root (a file in work trees and submodules). What was unpacked from an archive has none:
-// its root is the outermost folder around the file with a file that people put at the root of a project. The same
-// project then has the same root, with and without its history, unless it lies inside another one.
+// A checkout has a .git in its root (a file in work trees and submodules). A source tree that was unpacked from an
+// archive has none: its root is the outermost folder around the file with a file that people put at the root of a
+// project. The same project then has the same root, with and without its history, unless it lies inside another one.
 #pragma once
 
 #include <filesystem>

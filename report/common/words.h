@@ -6,8 +6,8 @@
 // a file is read. Code that asks "== \"unneeded\"" compiles with any spelling; Verdict::Unneeded does not.
 //
 // CLOSED AND OPEN. Where the code branches on a value, an unknown word is a fault of the file that is read. Hazards and
-// causes are only shown: a newer version may have more of them, and its files are to be read. Those are a Word: one of the
-// enumerators, or a word that is kept as it came.
+// causes are only shown: a newer version may have more of them, and its files are to be read. Those are a Word: one of
+// the enumerators, or a word that is kept as it came.
 #pragma once
 
 #include <array>

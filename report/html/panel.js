@@ -156,7 +156,7 @@ export function historyCard(run, buffer, about, go) {
 
 function syncSection(data, finding, run, go) {
   const sync = finding.sync;
-  const time = [['blocked', sync.blockedMs, 'the host stood still in it'], ['GPU idle', sync.gpuIdleMs, 'the GPU had nothing to do because of it'],
+  const time = [['blocked', sync.blockedMs, 'the host was blocked in it'], ['GPU idle', sync.gpuIdleMs, 'the GPU had nothing to do because of it'],
                 ['overlap lost', sync.overlapMs, 'GPU work that could have run beside other work']].filter(([, ms]) => ms !== null);
   const calls = run ? run.callsAt(sync.api, sync.stack) : [];
   // What the explanation below says is not said twice.

@@ -100,7 +100,7 @@ TEST(SyncText, TimeRanks) {
   const std::string text = sync_section({unneeded, slow}, {}, false);
   EXPECT_LT(text.find("is needed only"), text.find("first."));
   EXPECT_NE(
-      text.find("the host stood still for 1.000 ms, the GPU had nothing to do for 2.000 ms, overlap lost 10.2 ms"),
+      text.find("the host was blocked for 1.000 ms, the GPU had nothing to do for 2.000 ms, overlap lost 10.2 ms"),
       std::string::npos)
       << text;
   EXPECT_NE(text.find("==42== streamsan: at most 13.8 ms could be won\n"), std::string::npos) << text;

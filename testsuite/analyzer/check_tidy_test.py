@@ -86,7 +86,7 @@ class CheckTidy(OnAStandIn):
         self.fails("the test shows nothing", "// COUNTS 0 of 0 functions analysed\n")
 
     def test_silence_without_counts(self):
-        self.fails("the test shows nothing", "// COUNTS nothing told\n")
+        self.fails("the test shows nothing", "// COUNTS nothing said\n")
 
     def test_silence_after_looking_away(self):
         self.fails("1 functions were not analysed", "// COUNTS 1 of 2 functions analysed\n")

@@ -333,11 +333,11 @@ class PageTest(PageCase):
 
     def test_nothing_else_may_run_or_be_fetched(self):
         page = self.open("race")
-        for deed in ("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.ran = 1\">')",
-                     "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = 2'}))",
-                     "fetch('http://127.0.0.1:9/').catch(() => 0)",
-                     "document.body.append(Object.assign(new Image(), {src: 'http://127.0.0.1:9/x.png'}))"):
-            page.evaluate(f"void ({deed})")
+        for action in ("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.ran = 1\">')",
+                       "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = 2'}))",
+                       "fetch('http://127.0.0.1:9/').catch(() => 0)",
+                       "document.body.append(Object.assign(new Image(), {src: 'http://127.0.0.1:9/x.png'}))"):
+            page.evaluate(f"void ({action})")
         page.settle()
         self.assertEqual(page.evaluate("window.ran"), None)
         self.assertNotEqual(page.problems, [], "the policy refuses and says so")

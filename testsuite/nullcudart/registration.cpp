@@ -3,8 +3,8 @@
 // What nvcc's host code registers before main: fat binaries, kernels, variables. Nothing touches the driver until the
 // first kernel or variable of a fat binary is used (lazy loading, as the real runtime).
 //
-// A real driver finds kernels and variables in the image; the null driver gets them (code.h of the null driver), through
-// private entry points that a real driver does not have.
+// A real driver finds kernels and variables in the image; the null driver gets them (code.h of the null driver),
+// through private entry points that a real driver does not have.
 
 #include "testsuite/nullcudart/runtime.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Arrays, mipmapped arrays, and texture and surface objects. An array is device memory, row behind row, whose address
-// no program is told. Objects are descriptions only: kernels do nothing here. As the driver's they are numbered from 1 in
-// each context, textures and surfaces apart, and a number is used again; levels of a mipmapped array can be destroyed,
-// without effect (all measured, driver 580).
+// no program gets. Objects are descriptions only: kernels do nothing here. As the driver's they are numbered from 1
+// in each context, textures and surfaces apart, and a number is used again; levels of a mipmapped array can be
+// destroyed, without effect (all measured, driver 580).
 
 #include "testsuite/nulldriver/transfer.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Executable graphs: made of a graph, and updated, as a whole or node by node. A whole update is accepted if both graphs
-// have as many nodes, of the same types in the same order.
+// Executable graphs: made of a graph, and updated, as a whole or node by node. A whole update is accepted if both
+// graphs have as many nodes, of the same types in the same order.
 
 #include <algorithm>
 #include <utility>

@@ -2,8 +2,8 @@
 //
 // What nodes of graphs do, from their parameters: the work that a launch of the graph runs.
 //
-// A captured node and one that was added by hand are the same. The parameters are kept as the driver keeps them, arguments
-// of kernels by value, so that they can be asked for.
+// A captured node and one that was added by hand are the same. The parameters are kept as the driver keeps them,
+// arguments of kernels by value, so that they can be asked for.
 #pragma once
 
 #include "testsuite/nulldriver/objects.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls about all streams of a context, or those of a list; external semaphores. As work is done when it is submitted, an
-// event of a context is recorded at once, and nothing waits.
+// Calls about all streams of a context, or those of a list; external semaphores. As work is done when it is submitted,
+// an event of a context is recorded at once, and nothing waits.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Tests scripts/packages.sh: which packages are found missing, installed, or named as not to be had. dpkg-query, apt-cache
-# and apt-get are stand-ins that read two files: `installed` and `offered`, a package in each line. They print far more
-# than a pipe holds, as the real ones may: a check that stopped reading early would fail here.
+# Tests scripts/packages.sh: which packages are found missing, installed, or named as not to be had. dpkg-query,
+# apt-cache and apt-get are stand-ins that read two files: `installed` and `offered`, a package in each line. They print
+# far more than a pipe holds, as the real ones may: a check that stopped reading early would fail here.
 #
 # Usage: packages_test.sh ROOT-OF-THE-SOURCES [TEST]
 # Each test runs in a process of its own: in a function that is called as a condition, bash goes on after a command that

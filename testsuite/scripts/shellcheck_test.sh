@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Usage: shellcheck_test.sh ROOT-OF-THE-SOURCES. Every shell script of the project passes shellcheck. Exit code 77 (skipped)
-# where that is not installed. Shell scripts are the files that say so in their first two lines.
+# Usage: shellcheck_test.sh ROOT-OF-THE-SOURCES. Every shell script of the project passes shellcheck. Exit code 77
+# (skipped) where that is not installed. Shell scripts are the files that say so in their first two lines.
 set -euo pipefail
 cd "$1"
 command -v shellcheck >/dev/null || exit 77

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """No file and no class grows beyond what one can hold in the head.
 
-    sizes_test.py ROOT            the tests: a file over 500 lines, or a class whose methods are in more than four files
+    sizes_test.py ROOT            the tests: a file over 500 lines, a class whose methods are in more than four files, or a
+                                  comment over 120 columns
     sizes_test.py --print ROOT    the numbers of any tree of sources, with the length of functions
 
 A class is in a file if the file defines one of its methods out of line (`Type::method(` from the left margin); classes of
 one name in different folders are different ones. A function is as long as from its first line to its closing brace.
-Lists say what may be larger, and why.
+Lists say what may be larger, and why. Comments are looked at where they have a line of their own, and behind code of
+C++. CUDA sources, which are tests mostly, and tables may have longer ones, and so may lines that a tool reads.
 """
 import collections
 import math
@@ -21,6 +23,7 @@ import unittest
 
 MOST_LINES = 500
 MOST_FILES = 4
+MOST_COLUMNS = 120
 
 LONG_FILES = {
     "docs/api-coverage.md": "made from the table of driver functions",
@@ -31,6 +34,15 @@ LONG_FILES = {
 }
 TEXTS = {".cpp", ".h", ".cu", ".S", ".def", ".inc", ".c", ".py", ".sh", ".js", ".css", ".html", ".cmake", ".md", ".txt"}
 CODE = {".cpp", ".h", ".cu"}
+# Where a comment begins, by the kind of file: C and C++, or Python, shell and CMake.
+SLASHES = re.compile(r"(?:^|\s)//")
+SHARP = re.compile(r"^\s*#(?!!)")
+COMMENTS = {".cpp": SLASHES, ".h": SLASHES, ".c": SLASHES, ".S": SLASHES, ".inc": SLASHES,
+            ".py": SHARP, ".sh": SHARP, ".cmake": SHARP, "CMakeLists.txt": SHARP, "script": SHARP}
+# What clang-tidy or a browser reads, and in the tests lit and FileCheck: it has to be on one line.
+ONE_LINE = re.compile(r"NOLINT|https?://")
+EXPECTED = re.compile(r"(?://|#) [A-Z][A-Z0-9-]*: ")
+OTHERS_CODE = "testsuite/analyzer/exam/"  # written by people who had not seen this project, and kept as it was
 # The name before the first parenthesis of a line that begins at the left margin.
 METHOD = re.compile(r"^(?=[A-Za-z_])[^(;=\n]*?(?:\n[^(;=\n]*?)?\b((?:\w+::)+)(?:~?\w+|operator[^\s\w(]+)\(", re.MULTILINE)
 NO_FUNCTION = re.compile(r"\s*(?:if|for|while|switch|else|do|return|namespace|class|struct|enum|union|case|catch|try|using|"
@@ -64,6 +76,30 @@ def wide_classes(root):
             if owner:
                 files[f"{path.parent.as_posix()}: {'::'.join(owner)}"].add(path.as_posix())
     return {name: len(of) for name, of in files.items() if len(of) > MOST_FILES}
+
+
+def kind_of(path, text):
+    if path.name == "CMakeLists.txt":
+        return path.name
+    return path.suffix or ("script" if text.startswith("#!") else "")
+
+
+def long_comments(root):
+    """path:line of those over MOST_COLUMNS."""
+    found = []
+    for path, text in sources(root, {suffix for suffix in COMMENTS if suffix.startswith(".")} | {".txt", ""}):
+        begins = COMMENTS.get(kind_of(path, text))
+        name = path.as_posix()
+        if not begins or name.startswith(OTHERS_CODE):
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            # In a literal // is no comment; without an odd quote behind it, it is in none.
+            mark = begins.search(line) if len(line) > MOST_COLUMNS else None
+            if not mark or line[mark.start():].count('"') % 2 or ONE_LINE.search(line):
+                continue
+            if not (name.startswith("testsuite/") and EXPECTED.search(line)):
+                found.append(f"{name}:{number}")
+    return found
 
 
 def function_lengths(text):
@@ -128,6 +164,20 @@ class Sizes(unittest.TestCase):
         for i in range(1, 5):
             files[f"a/{i}.cpp"] = files[f"a/{i}.cpp"].replace("int Narrow::one() {}", f"Deep::Inner::~Inner() {{}}  // {i}")
         self.assertEqual(wide_classes(self.made(files)), {"a: Wide": 5, "a: Deep::Inner": 5, "a/lower/deep: Deepest": 5})
+
+    def test_a_long_comment_is_found(self):
+        long = "x" * MOST_COLUMNS
+        root = self.made({"a/a.cpp": f"// {long}\n// {long[3:]}\nint i;  ///< {long}\nf(\"{long} // \");\n// RUN: {long}\n"
+                                     f"g(); // NOLINT({long})\n",
+                          "a/b.py": f"# {long}\nwarn('{long}')  # not alone\n", "a/tool": f"#!/bin/sh\n# {long}\n",
+                          "a/CMakeLists.txt": f"  # https://{long}\n# {long}\n", "a/notes.txt": f"# {long}\n",
+                          "a/t.cu": f"// {long}\n", "testsuite/t.cpp": f"// RUN: {long}\n// {long}\n",
+                          OTHERS_CODE + "a.cpp": f"// {long}\n"})
+        self.assertEqual(long_comments(root), ["a/CMakeLists.txt:2", "a/a.cpp:1", "a/a.cpp:3", "a/a.cpp:5", "a/b.py:1",
+                                               "a/tool:2", "testsuite/t.cpp:2"])
+
+    def test_comments_are_not_too_wide(self):
+        self.assertEqual(long_comments(ROOT), [])
 
     def test_functions_are_measured(self):
         self.assertEqual(function_lengths("int one() { return 1; }\n"

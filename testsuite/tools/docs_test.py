@@ -5,7 +5,8 @@
     docs_test.py ROOT
 
 A link must be a file of the tree, its #anchor a heading of that page. In CONTRIBUTING.md, docs/architecture.md and the
-sketches of scripts/new-*, `a/path.cpp` must end the path of a file or folder; * stands for any name.
+sketches of scripts/new-*, `a/path.cpp` must end the path of a file or folder; * stands for any name. The rule that
+CONTRIBUTING.md adds as an example must be a new one.
 """
 import os
 import pathlib
@@ -77,6 +78,11 @@ class Docs(unittest.TestCase):
     def test_named_files(self):
         self.assertGreater(len(QUOTED.findall((ROOT / NAMED[0]).read_text())), 30)
         self.assertEqual(missing_files(ROOT, NAMED), [])
+
+    def test_the_example_of_a_rule_is_new(self):
+        rule = re.search(r"^\$ scripts/new-rule (R-\S+)", (ROOT / NAMED[0]).read_text(), re.MULTILINE)[1]
+        for table in ("ordering/rules.def", "ordering/rule_catalog.def"):
+            self.assertNotIn(f'"{rule}"', (ROOT / table).read_text(), table)
 
     def test_what_is_wrong_is_found(self):
         with tempfile.TemporaryDirectory() as folder:

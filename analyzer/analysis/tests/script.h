@@ -41,8 +41,8 @@ struct Script {
 };
 Script read(std::string_view text);
 
-/// What analyze() finds, one hazard on a line: "cross-stream-race definite 5<3 event-not-waited-for". reported: the definite and
-/// latent ones of checks for correctness. reported_all: all.
+/// What analyze() finds, one hazard on a line: "cross-stream-race definite 5<3 event-not-waited-for". reported: the
+/// definite and latent ones of checks for correctness. reported_all: all.
 std::string reported(std::string_view text);
 std::string reported(const Script& script);
 std::string reported_all(std::string_view text);

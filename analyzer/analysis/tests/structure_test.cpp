@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Structural hazards: each shape that is reported, and beside it the shape next to it that is not. A program is a list of
-// blocks built by hand; each op gets its own line, so that a result reads "check@line".
+// Structural hazards: each shape that is reported, and beside it the shape next to it that is not. A program is a list
+// of blocks built by hand; each op gets its own line, so that a result reads "check@line".
 #include <gtest/gtest.h>
 
 #include "analyzer/analysis/structure.h"

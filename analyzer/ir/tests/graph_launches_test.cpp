@@ -10,8 +10,8 @@
 namespace streamsan::analyzer::ir {
 namespace {
 
-/// Accesses of the only launch behind `ops`; the one that is always there, of unknown memory, does not count. `besides`:
-/// other functions of the program.
+/// Accesses of the only launch behind `ops`; the one that is always there, of unknown memory, does not count.
+/// `besides`: other functions of the program.
 std::size_t accesses_behind(const std::string& ops, const std::string& besides = "") {
   Program program;
   std::string error;

@@ -9,7 +9,7 @@ namespace {
 using Units = std::vector<std::size_t>;
 
 /// Uses and tells of the same.
-Links::Uses both(const std::string& name) { return {.used = {name}, .told = {name}}; }
+Links::Uses both(const std::string& name) { return {.used = {name}, .changed = {name}}; }
 Links::Uses uses(const std::string& name) { return {.used = {name}}; }
 Links::Uses calls(const std::string& usr) { return {.calls = {usr}}; }
 
@@ -83,7 +83,7 @@ TEST(Links, ProgramsTellEachOtherNothing) {
 
 TEST(Links, ReadsWhatItPrints) {
   const Links links{
-      .functions = {{"f", {.used = {"A::s", "g"}, .told = {"g"}, .calls = {"h"}}}, {"h", {.of_header = true}}},
+      .functions = {{"f", {.used = {"A::s", "g"}, .changed = {"g"}, .calls = {"h"}}}, {"h", {.of_header = true}}},
       .is_program = true};
   const std::string text = print(links);
   Links read;
@@ -112,11 +112,11 @@ TEST(Links, WorkAloneTellsOnlyOtherMethodsOfTheClass) {
     program.functions.emplace("f", std::move(function));
     return links_of(program, "").functions.at("f");
   };
-  EXPECT_EQ(linked(Place::Kind::Parameter, OpKind::Enqueue).told.size(), 0U);
+  EXPECT_EQ(linked(Place::Kind::Parameter, OpKind::Enqueue).changed.size(), 0U);
   EXPECT_EQ(linked(Place::Kind::Parameter, OpKind::Enqueue).used, std::set<std::string>{"Lane::stream"});
-  EXPECT_EQ(linked(Place::Kind::Parameter, OpKind::Wait).told.size(), 1U);
-  EXPECT_EQ(linked(Place::Kind::This, OpKind::Enqueue).told.size(), 1U);
-  EXPECT_EQ(linked(Place::Kind::Local, OpKind::Wait).told.size(), 0U) << "an object of the function's own";
+  EXPECT_EQ(linked(Place::Kind::Parameter, OpKind::Wait).changed.size(), 1U);
+  EXPECT_EQ(linked(Place::Kind::This, OpKind::Enqueue).changed.size(), 1U);
+  EXPECT_EQ(linked(Place::Kind::Local, OpKind::Wait).changed.size(), 0U) << "an object of the function's own";
   EXPECT_EQ(linked(Place::Kind::Local, OpKind::Wait).used.size(), 0U);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bytes that a launch of k(float* a, int w, int h), with two blocks of 8 by 4 threads, 10 and 3, touches for certain, from `a`
-// on: "w 0:40" is a write of the first 40, "r 4:8/40*3" a read of three rows of 8 bytes, 40 apart.
+// Bytes that a launch of k(float* a, int w, int h), with two blocks of 8 by 4 threads, 10 and 3, touches for certain,
+// from `a` on: "w 0:40" is a write of the first 40, "r 4:8/40*3" a read of three rows of 8 bytes, 40 apart.
 #include "analyzer/lowering/exact_bytes.h"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random kernels of two or three pointers against the interpreter, which runs the whole kernel for every thread: what is
-// exact is touched whatever memory holds, and what is complete is all. Each launch is evaluated by itself and by way of
-// the launch that it has in common with others (slice.h). Every second kernel has guards, choices between pointers,
+// Random kernels of two or three pointers against the interpreter, which runs the whole kernel for every thread: what
+// is exact is touched whatever memory holds, and what is complete is all. Each launch is evaluated by itself and by way
+// of the launch that it has in common with others (slice.h). Every second kernel has guards, choices between pointers,
 // increments in loops, reads of several parameters at once, and uses of a pointer that are no address.
 #include <gtest/gtest.h>
 

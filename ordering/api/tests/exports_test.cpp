@@ -3,8 +3,8 @@
 // The table and the world around it: the exports of the toolkit's libcuda, and the page printed from the table.
 //
 // The ELF file is read here rather than by nm: .dynsym of the stub, defined global functions whose name begins with
-// "cu". A newer toolkit may export more than the table has: such functions are forwarded, counted and named at run time,
-// and named here. Of the toolkit that the table was written for, each export has a row.
+// "cu". A newer toolkit may export more than the table has: such functions are forwarded, counted and named at run
+// time, and named here. Of the toolkit that the table was written for, each export has a row.
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 #include <elf.h>
@@ -56,8 +56,8 @@ std::set<std::string> exported_functions(const std::string& image) {
 constexpr std::string_view kStub = STREAMSAN_LIBCUDA_STUB;
 constexpr int kToolkitOfTheTable = 13000;
 
-/// The debugger's entry points, and those of OpenGL, EGL and VDPAU, whose headers need headers of other systems. The stub
-/// of a whole toolkit has them; a program that calls one calls the driver itself.
+/// The debugger's entry points, and those of OpenGL, EGL and VDPAU, whose headers need headers of other systems. The
+/// stub of a whole toolkit has them; a program that calls one calls the driver itself.
 bool is_of_another_system(std::string_view symbol) {
   for (const std::string_view prefix : {"cudbg", "cuEGL", "cuGL", "cuVDPAU", "cuGraphicsEGL", "cuGraphicsGL",
                                         "cuGraphicsVDPAU", "cuGraphicsResourceGetMappedEglFrame"}) {

@@ -122,7 +122,7 @@ class Session:
         self.fails = _SEVERITIES[:_SEVERITIES.index(config.getoption("--streamsan-severity")) + 1]
         self.asked_at = 0    # position of the trace when it was asked last
         self.found = []      # the last answer
-        self.told = set()    # (fingerprint, severity, test or None) that were reported, expected or allowed
+        self.known = set()   # (fingerprint, severity, test or None) that were reported, expected or allowed
         self.items = {}      # tests that have begun, by node id
         self.met = {}        # node id -> patterns of streamsan_expect that were met
         self.nowhere = []    # findings of no test
@@ -144,8 +144,8 @@ class Session:
         for finding in self.found:
             for test in finding.tests or [None]:
                 key = (finding.fingerprint, finding.severity, test)
-                if key not in self.told:
-                    self.told.add(key)
+                if key not in self.known:
+                    self.known.add(key)
                     fresh.append((finding, test))
         return fresh
 

@@ -8,7 +8,10 @@ Sources of report/, judge/, cli/ and analyzer/, tests left out, may compare text
 they read what others have written, in which nothing but text is. And nowhere else does a word of the tables with a hyphen
 stand: such a literal is a second spelling of it. Nor does a name of state without a name in C++, such as $data, stand
 in the analyzer outside of analyzer/ir/hidden.def. The test tests itself first.
+
+Besides, no source and no page has a word of UNWANTED, which had come to mean too many things or is no everyday word.
 """
+import os
 import pathlib
 import re
 import sys
@@ -92,6 +95,29 @@ READERS = {
     "analyzer/analysis/wording_parts.cpp": "the program's own expressions",
 }
 
+# Words, and what to say instead.
+UNWANTED = {
+    "told": "said, known, given, notified, distinguished: whichever it is",
+    "untold": "not said, not known",
+    "deed": "an operation, a call",
+    "deeds": "operations, calls",
+    "doer": "the function, the thread",
+    "doers": "functions, threads",
+    "books": "a ledger, a list, a table",
+}
+# File or folder, and the words that it may have, with the reason.
+UNWANTED_KEPT = {
+    "report/common/tests/words_test.py": (set(UNWANTED), "the list itself"),
+    "judge/site_reader.cpp": ({"doer"}, "goes into fingerprints, which must not change"),
+    "analyzer/analysis/choice.cpp": ({"told"}, "a variable"),
+    "analyzer/analysis/inspect_handles.cpp": ({"told"}, "a variable"),
+    "analyzer/lowering/device_bounds.cpp": ({"told"}, "a variable"),
+    "testsuite/analyzer/cross-stream-race/pools_keep_books.cu": ({"books"}, "the name of its class"),
+}
+OTHERS_TEXT = "testsuite/analyzer/exam/"  # written by people who had not seen this project, and kept as it was
+TEXTS = {".cpp", ".h", ".cu", ".cuh", ".hip", ".S", ".c", ".def", ".inc", ".py", ".sh", ".cmake", ".md", ".txt", ".js", ".css",
+         ".html", ".test", ".cfg", ".in", ""}
+
 TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|R"(?P<delimiter>[^(\s]*)\(.*?\)(?P=delimiter)"|(?P<text>"(?:[^"\\\n]|\\.)*")"""
                    r"""|'(?:[^'\\\n]|\\.)+'|(?P<op>[=!]=)|(?P<other>[^\s])""", re.DOTALL)
 
@@ -140,6 +166,28 @@ def hidden_names(root):
             for kind, literal, line in tokens(text) if kind == "text" and HIDDEN.search(literal)]
 
 
+def unwanted(root):
+    """path:line: word of each, and the exceptions that were needed."""
+    word = re.compile(r"\b(?:" + "|".join(UNWANTED) + r")\b", re.IGNORECASE)
+    found, needed = [], set()
+    for folder, folders, files in os.walk(root):
+        here = pathlib.Path(folder)
+        folders[:] = [f for f in sorted(folders) if not f.startswith(".") and not (here / f / "CMakeCache.txt").exists()]
+        for path in (here / file for file in sorted(files) if pathlib.Path(file).suffix in TEXTS):
+            name = path.relative_to(root).as_posix()
+            if name.startswith(OTHERS_TEXT):
+                continue
+            kept = UNWANTED_KEPT.get(name, ((), ""))[0]
+            for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+                # In capitals it is a macro or a prefix of FileCheck's.
+                for each in filter(lambda each: not each.isupper(), word.findall(line)):
+                    if each.lower() in kept:
+                        needed.add((name, each.lower()))
+                    else:
+                        found.append(f"{name}:{number}: {each}; say {UNWANTED[each.lower()]}")
+    return found, needed
+
+
 def faults(root):
     spelled = {f'"{word}"' for word in words(root) if "-" in word}
     found = [f"{name}:{line}: {literal} has a name of hidden.def" for name, line, literal in hidden_names(root)]
@@ -174,6 +222,22 @@ class WordsTest(unittest.TestCase):
     def test_nothing_is_decided_by_spelling(self):
         self.assertGreater(sum(1 for _, text in sources(ROOT) for _ in comparisons(text)), 100, "the reading is broken")
         self.assertEqual(faults(ROOT), [])
+
+    def test_unwanted_words_are_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name in ("docs/a.md", "judge/b.cpp", OTHERS_TEXT + "c.cu", "judge/site_reader.cpp", "d.json"):
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text("// Told by the doer.\nnotebooks, TOLD and told_by are no such words\n")
+            self.assertEqual([each.split(";")[0] for each in unwanted(root)[0]],
+                             ["docs/a.md:1: Told", "docs/a.md:1: doer", "judge/b.cpp:1: Told", "judge/b.cpp:1: doer",
+                              "judge/site_reader.cpp:1: Told"])
+
+    def test_no_unwanted_words(self):
+        found, needed = unwanted(ROOT)
+        self.assertEqual(found, [])
+        kept = {(name, word) for name, (words, _) in UNWANTED_KEPT.items() for word in words}
+        self.assertEqual(sorted(kept - needed), [], "need no exception any more")
 
     def test_every_reader_still_compares(self):
         for prefix in READERS:

@@ -2,7 +2,7 @@
 // RUN: %check cross-stream-race %s
 // RUN: %check cross-stream-race %s -- -DFIXED
 //
-// Where a kernel begins is told by a function of its arguments, by the smaller of two numbers, by a constant of a
+// Where a kernel begins is chosen by a function of its arguments, by the smaller of two numbers, by a constant of a
 // template: none surely begins at the pointer. One that is given a limit, or a factor, does.
 #include <cuda_runtime.h>
 

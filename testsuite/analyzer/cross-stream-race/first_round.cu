@@ -101,8 +101,8 @@ void own_part_first(Node& node, const float* const* peers, int count, int n) {
   cudaDeviceSynchronize();
 }
 
-// The kernel is told which part it is for.
-void told(Node& node, const float* const* peers, int count, int n) {
+// An argument says which part the kernel is for.
+void given_part(Node& node, const float* const* peers, int count, int n) {
   for (int peer = 0; peer < count; ++peer) {
     node.fetch(peers[peer], peer, n);
     sum_of<<<1, 32, 0, node.work>>>(node.total, node.parts, peer + 1, n);

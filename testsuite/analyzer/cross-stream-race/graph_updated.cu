@@ -2,7 +2,7 @@
 // RUN: %check cross-stream-race %s
 // RUN: %check cross-stream-race %s -- -DFIXED
 //
-// A graph is captured with one buffer and told another one before it is launched, by a function of its class.
+// A graph is captured with one buffer and given another one before it is launched, by a function of its class.
 #include <cuda_runtime.h>
 
 __global__ void encode(const float* in, float* out) { out[threadIdx.x] = in[threadIdx.x] * 2.0f; }

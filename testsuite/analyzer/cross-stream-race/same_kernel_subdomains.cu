@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %check cross-stream-race %s
 //
-// One kernel on row blocks of one field, told apart by scalar arguments: assumed disjoint, silent.
+// One kernel on row blocks of one field, distinguished by scalar arguments: assumed disjoint, silent.
 #include <cuda_runtime.h>
 
 __global__ void sweep(float* field, int first_row, int last_row) {

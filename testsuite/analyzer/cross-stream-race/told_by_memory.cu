@@ -2,8 +2,8 @@
 // RUN: %check cross-stream-race %s
 // RUN: %check cross-stream-race %s -- -DFIXED
 //
-// A kernel is told by a structure, by memory on the device or by a number that its index is computed of which part it
-// is for: not the one that is being received. One that is told nothing begins with the first part.
+// A structure, memory on the device, or a number that its index is computed of says which part a kernel is for: not the
+// one that is being received. Where nothing says so, it begins with the first part.
 #include <cuda_runtime.h>
 
 struct View {
@@ -41,7 +41,7 @@ void not_told(float* inbox, const float* const* peers, float* out, int count, in
   }
 }
 
-void told(float* inbox, const float* const* peers, const int* firsts, float* out, int count, int n) {
+void given_part(float* inbox, const float* const* peers, const int* firsts, float* out, int count, int n) {
   Streams s;
   for (int i = 0; i < count; ++i) {
     cudaMemcpyAsync(inbox + i * n, peers[i], n * sizeof(float), cudaMemcpyDeviceToDevice, s.receive);

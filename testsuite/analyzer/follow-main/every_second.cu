@@ -2,7 +2,7 @@
 // RUN: %check cross-stream-race %s
 // RUN: %check cross-stream-race %s -- -DFIXED
 //
-// A kernel that is told how many elements there are need not touch all: every second one, by its index or by a
+// A kernel that is given how many elements there are need not touch all: every second one, by its index or by a
 // condition. And a thread may end in assembly. A copy of the others does not meet it; one of the same, or of a kernel
 // that goes over all, does.
 #include <cuda_runtime.h>

@@ -16,7 +16,7 @@ constexpr size_t kBytes = kCount * sizeof(float);
 
 __global__ void simulate(float* out) { out[threadIdx.x] = 1; }
 
-// What the host function is told: the sums are added up as soon as they have arrived.
+// What the host function is given: the sums are added up as soon as they have arrived.
 struct Report {
   const float* sums;
   float total;

@@ -2,7 +2,7 @@
 // RUN: %check host-read-before-done %s
 // RUN: %check host-read-before-done %s -- -DFIXED
 //
-// A worker thread copies, and the main thread reads when it is told to: a queue between them, a condition, a join.
+// A worker thread copies, and the main thread reads when it is notified: a queue between them, a condition, a join.
 #include <cuda_runtime.h>
 
 #include <condition_variable>

@@ -3,7 +3,7 @@
 // RUN: %check host-read-before-done,host-write-before-done %s -- -DFIXED
 //
 // write(), send(), read() and recv() work on memory of the program's and wait for no GPU: a thread writes a page to a file
-// once a host function has told it that the page is there. Whoever appends could wait for `taken` between two pages, but not
+// once a host function has notified it of the page. Whoever appends could wait for `taken` between two pages, but not
 // between a page and what the thread does with it. The next block is read out of a pipe.
 #include <cuda_runtime.h>
 

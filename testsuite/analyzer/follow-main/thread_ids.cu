@@ -2,7 +2,7 @@
 // RUN: %check cross-stream-race %s
 // RUN: %check cross-stream-race %s -- -DFIXED
 //
-// Threads are told apart by their ids: that of main() is another than that of a thread which it starts.
+// Threads are distinguished by their ids: that of main() is another than that of a thread which it starts.
 #include <cuda_runtime.h>
 
 #include <thread>

@@ -5,9 +5,9 @@
 //     order-lab experiments --repeats 100 --seconds 120 --out FOLDER
 //
 // An experiment is a program of testsuite/gpu/random/program.h whose last step, or a named node, is asked about: was it
-// seen while the held operation had not ended? Its CONTROL is a program as like as possible in which the same thing must
-// be seen, so that "0 of 100" says something about order and not about the method. An experiment whose control was not
-// seen in each valid repeat is marked, and so is one that disagrees with a documented rule or with the model. The
+// seen while the held operation had not ended? Its CONTROL is a program as like as possible in which the same thing
+// must be seen, so that "0 of 100" says something about order and not about the method. An experiment whose control was
+// not seen in each valid repeat is marked, and so is one that disagrees with a documented rule or with the model. The
 // first file explains the form.
 //
 // Writes one JSON object a line to stdout and to FOLDER/order-lab.jsonl, after a first line about the machine.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A caching pool as programs write them: one block of a cudaMalloc that is handed out again and again, to work of its
-// own stream at once, to other streams' work after the events of the streams that were told of (as record_stream does).
+// own stream at once, to other streams' work after the events of the streams that it knows of (as by record_stream).
 //
-//   caching_pool reused     a second stream uses the block, the block is freed and handed out again. Racy: the pool was
-//                           not told of that stream, and what comes next may overwrite what it still reads
+//   caching_pool reused     a second stream uses the block, the block is freed and handed out again. Racy: the pool did
+//                           not know of that stream, and what comes next may overwrite what it still reads
 //   caching_pool released   likewise, but the block is not handed out again: no harm yet
 //
 // With -DANNOTATED the pool tells StreamSan what it does. Without, a correct program is silent as well.

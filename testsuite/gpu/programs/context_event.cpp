@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// R-EVT-17 and R-EVT-18: an event of a whole context, for which the whole context waits. In the racy program it is recorded
-// before the copy.
+// R-EVT-17 and R-EVT-18: an event of a whole context, for which the whole context waits. In the racy program it is
+// recorded before the copy.
 #include "driver_api.h"
 
 int main() {

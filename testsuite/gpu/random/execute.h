@@ -2,16 +2,17 @@
 //
 // Runs programs on the GPU.
 //
-// THE METHOD. Two host threads make the calls of a program, one after the other, each thread its own. The held operation
-// spins until a gate opens. A third thread looks at the marks that the others leave: a kernel counts in mapped host memory
-// when it begins and when it is past its wait; a host function and a written value do the same; a copy to the host is seen
-// by its effect; a copy or fill of device memory by a kernel of a stream of its own that reads it (peek). When nothing
-// has changed for `settle`, the marks and the calls that have returned are noted, the gate is opened, and all is waited
-// for. What was noted ran while the held operation had not ended: order was not what kept it back.
+// THE METHOD. Two host threads make the calls of a program, one after the other, each thread its own. The held
+// operation spins until a gate opens. A third thread looks at the marks that the others leave: a kernel counts in
+// mapped host memory when it begins and when it is past its wait; a host function and a written value do the same; a
+// copy to the host is seen by its effect; a copy or fill of device memory by a kernel of a stream of its own that reads
+// it (peek). When nothing has changed for `settle`, the marks and the calls that have returned are noted, the gate is
+// opened, and all is waited for. What was noted ran while the held operation had not ended: order was not what kept it
+// back.
 //
-// Nothing can hang: the device's gate opens itself after two seconds, and a watchdog opens the gate of host functions and
-// of waits for values after one. A program for which that happened is no evidence (Observation::valid). A host function
-// keeps others waiting, since one thread of the driver calls them all: that hides overlap and invents none.
+// Nothing can hang: the device's gate opens itself after two seconds, and a watchdog opens the gate of host functions
+// and of waits for values after one. A program for which that happened is no evidence (Observation::valid). A host
+// function keeps others waiting, since one thread of the driver calls them all: that hides overlap and invents none.
 //
 // Streams, memory and the two threads serve all programs; events and graphs are made anew for each.
 #pragma once

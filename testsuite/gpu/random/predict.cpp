@@ -323,7 +323,7 @@ class Predictor final : public model::HazardSink {
     answer = host_;
   }
 
-  // ---- graphs ---------------------------------------------------------------------------------------------------------
+  // ---- graphs -------------------------------------------------------------------------------------------------------
   void launch(const Step& step, model::Call call) {
     if (step.object >= program_.graphs.size()) return;
     const std::size_t number = step.object;

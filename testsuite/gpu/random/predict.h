@@ -3,17 +3,17 @@
 // What the ordering model says of a program: which operations come after the held one.
 //
 // The model answers by hazards. So each operation is given bytes of its own, and the held one writes them all: a hazard
-// between the two says that nothing orders them (or only an assumed rule), none says that they are ordered. What touches
-// no memory in the model, host functions and writes of values, is asked for by Model::is_after. In the same way the host
-// reads bytes of its own after each call: no hazard, and the model claims that the call cannot return before the held
-// operation has ended.
+// between the two says that nothing orders them (or only an assumed rule), none says that they are ordered. What
+// touches no memory in the model, host functions and writes of values, is asked for by Model::is_after. In the same way
+// the host reads bytes of its own after each call: no hazard, and the model claims that the call cannot return before
+// the held operation has ended.
 //
 // Differences from what the judge feeds the model, and why:
 //   * a value that a stream waits for is a signal of an annotation (R-ANN-03), since the model's own way is to let the
 //     wait join everything, which is more order than there is, on purpose;
-//   * nothing is asked of a dependent launch if its stream waits for a recorded event between it and the kernel in front: the
-//     model takes any wait for one that keeps the launch behind the kernel, on purpose (docs/model.md), and a wait for
-//     what is over does not;
+//   * nothing is asked of a dependent launch if its stream waits for a recorded event between it and the kernel in
+//     front: the model takes any wait for one that keeps the launch behind the kernel, on purpose (docs/model.md), and
+//     a wait for what is over does not;
 //   * a synchronisation with a blocking stream, or a query, is left out if the stream was given nothing but records and
 //     waits since the legacy stream acted. The model takes these for work that waits for the legacy stream, so that the
 //     host would know that it is complete; the driver seen so far returns at once, and no document says which is right;
@@ -38,7 +38,7 @@ enum class Order : std::uint8_t {
   Ordered,    ///< documented rules keep it behind
 };
 
-inline constexpr std::size_t kInstances = 4;  ///< launches of a graph that are told apart
+inline constexpr std::size_t kInstances = 4;  ///< launches of a graph that are distinguished
 
 struct Predicted {
   Order begin = Order::NotAsked;
@@ -50,7 +50,7 @@ struct Prediction {
   std::vector<Order> host;  ///< after each step: does the host know that the held operation is complete?
 };
 
-/// A wrong edge planted into what the model is told, to show that the comparison finds it.
+/// A wrong edge planted into what the model is given, to show that the comparison finds it.
 enum class Planted : std::uint8_t {
   Nothing,
   NonBlockingJoinsLegacy,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the model is told of the graphs of programs, and of kernels (predict.h).
+// What the model is given of the graphs of programs, and of kernels (predict.h).
 #pragma once
 
 #include <cstddef>

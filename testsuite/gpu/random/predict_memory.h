@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the model is told of the memory of programs (predict.h): where it is, and which bytes each operation touches.
+// What the model is given of the memory of programs (predict.h): where it is, and which bytes each operation touches.
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,8 @@
 // One operation of each program is HELD: a kernel, a host function or a wait for a value that does not end before the
 // experiment lets it. What is seen to run meanwhile is not ordered behind it. The same program is given to the ordering
 // model (predict.h), to the hardware (execute.h) and, where there is none, to a simulation (simulate.h); compare.h says
-// whether they agree. The laboratory (../order-lab) asks chosen questions by such programs, the random test makes them up.
+// whether they agree. The laboratory (../order-lab) asks chosen questions by such programs, the random test makes them
+// up.
 //
 // A program is text, one step a line, so that a disagreement can be read, cut down and kept:
 //
@@ -28,8 +29,8 @@
 // Bodies have kernels, copies and fills of memory, and empty nodes, as CUDA has it; no conditional nodes here.
 //
 // Any step may be deleted and what is left is still a program: a wait for an event that is not recorded is a wait for
-// nothing, as in CUDA. A wait for a value is the exception (it would never end), so it is left out when nothing before it
-// writes the value. Streams from number 8 on are made when the program first uses them.
+// nothing, as in CUDA. A wait for a value is the exception (it would never end), so it is left out when nothing before
+// it writes the value. Streams from number 8 on are made when the program first uses them.
 #pragma once
 
 #include <cstddef>

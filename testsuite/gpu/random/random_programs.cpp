@@ -5,9 +5,10 @@
 //     random-programs --count 10000 --seconds 200 --shrink --out random.json --kept FOLDER
 //     random-programs --program FILE        one program, 20 times: what is predicted and what is seen
 //
-// --seed N (the first), --devices N, --settle MICROSECONDS, --plant 1..5 (a wrong edge: must be found), --show (print the
-// programs, and run none).
-// Exit code: 0 all agree; 1 something disagrees; 2 nothing was seen to overlap, so the run says nothing, or wrong usage.
+// --seed N (the first), --devices N, --settle MICROSECONDS, --plant 1..5 (a wrong edge: must be found), --show (print
+// the programs, and run none).
+// Exit code: 0 all agree; 1 something disagrees; 2 nothing was seen to overlap, so the run says nothing, or wrong
+// usage.
 #include <cstdio>
 #include <fstream>
 #include <iterator>

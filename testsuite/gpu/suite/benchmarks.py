@@ -158,7 +158,7 @@ class Benchmarks:
         return Job((name,), run, lambda: self.memcheck([self.built(source, "-std=c++20", *flags), "1", "3", "1"]))
 
     def graph(self, name, word):
-        """A graph of 1,000 nodes. How long the whole processes took is told besides: the judge may need longer than the
+        """A graph of 1,000 nodes. How long the whole processes took is reported besides: the judge may need longer than the
         program that it watches."""
         def run():
             program = [self.built("graph.cu", "-std=c++20"), word]

@@ -51,8 +51,8 @@ PARTS = [
     *measured([python("numba-slices", script("numba_slices.py"), OVERLAP, needs=("module:numba",)),
                python("numba-slices-fixed", script("numba_slices.py", "--fixed"), Expect(), needs=("module:numba",))],
               ""),
-    # A kernel whose bytes vary is inferred when its measurements are used up, and measured again when the judge asks; with
-    # enough of them there is nothing to ask.
+    # A kernel whose bytes vary is inferred when its measurements are used up, and measured again when the judge asks;
+    # with enough of them there is nothing to ask.
     *measured(twins("kv-cache", "kv_cache.cu", replace(RACY, sites=("copy", "kernel")), cost=5), "", options=ALL_MEASURED),
     *measured([Case("kv-cache-all-measured", CACHE_FIXED, cost=5)], "",
               options=(*ALL_MEASURED, "footprint_launches=1000")),

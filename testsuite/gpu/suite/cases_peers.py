@@ -27,6 +27,6 @@ FRAMEWORKS = [
     python("torch-ddp", script("torch_ddp.py"), needs=TORCH),
 ]
 
-# The kernel that writes has met nothing before the one conflict there is: by default it would not be measured again, and
-# bytes of its earlier launch make the race a possible one.
+# The kernel that writes has met nothing before the one conflict there is: by default it would not be measured again,
+# and bytes of its earlier launch make the race a possible one.
 CASES = [*PEERS, *measured(PEERS, options=ALL_MEASURED), *computed(PEERS, null=False), *FRAMEWORKS, *measured(FRAMEWORKS)]

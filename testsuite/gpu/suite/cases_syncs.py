@@ -55,7 +55,7 @@ MEASURED_SYNCS = [replace(case, name="measured-" + case.name, null=False)
 
 TIMINGS = [
     Case(f"timings-{way}", Target("timed.cu", ("-g",)), ("{}", way), mode="timings", null=False, needs=("file:cupti",),
-         options=("timings", "syncs"), alone=True, expect=Expect(text=(r"the host stood still for [0-9.]+ ms of [0-9.]+ ms",)))
+         options=("timings", "syncs"), alone=True, expect=Expect(text=(r"the host was blocked for [0-9.]+ ms of [0-9.]+ ms",)))
     for way in ("kernels", "graph", "idle")
 ]
 

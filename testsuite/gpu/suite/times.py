@@ -5,7 +5,7 @@ A program prints, in milliseconds and in the order of submission,
 
   {"lasts": [NAME, [MS, ...]]}   how long the operations whose name contains NAME take, and that there are no others
   {"gap": [NAME, I, MS]}         how long the GPU does nothing between the end of number I of them and the next one
-  {"blocked": MS}                how long the host stands still in all its waits, at least, and not much longer
+  {"blocked": MS}                how long the host is blocked in all its waits, at least, and not much longer
 
 What was measured stands in the trace for Perfetto, whose slices on streams have the times of the GPU, and in the report.
 """
@@ -59,7 +59,7 @@ def compare(stated, document, report):
         else:
             expected = value
             ms = sum(finding["sync"].get("blocked_ms") or 0 for finding in report["findings"] + report.get("waits", []) if finding.get("sync"))
-            shown = f"the host stood still for {ms:.3f} ms"
+            shown = f"the host was blocked for {ms:.3f} ms"
             right = expected - SLACK_MS - SLACK * expected <= ms < expected + LATE_MS
         compared.append(shown)
         if not right:

@@ -67,10 +67,10 @@ class Execute(unittest.TestCase):
         self.launcher('while [ "$1" != -- ]; do shift; done; shift; exec "$@"')
         program = Target("a.cu")
         self.runner.built = {program: "sh"}
-        command = ("{}", "-c", f"echo x >> {self.folder}/runs; echo told; exit 3")
+        command = ("{}", "-c", f"echo x >> {self.folder}/runs; echo said; exit 3")
         first, second = (self.runner.run(Case(name, program, command, Expect(exit=3))) for name in ("c", "measured-c"))
         self.assertEqual([(o.exit, o.stdout, o.plain.exit, o.plain.stdout) for o in (first, second)],
-                         [(3, "told\n", 3, "told\n")] * 2)
+                         [(3, "said\n", 3, "said\n")] * 2)
         self.assertEqual((self.folder / "runs").read_text(), "x\n" * 3)
 
     def test_a_racy_program_is_not_run_by_itself(self):

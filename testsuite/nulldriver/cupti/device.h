@@ -31,8 +31,8 @@ class Device {
   void submit(Activity activity, std::uint32_t number, const void* stream);
   /// Returns when all that was submitted until now is over.
   void wait();
-  /// What is over at that time, in the order of its submission, and with `all` the rest as well; each once. Whoever asks
-  /// tells the time: he looks at it again to see what is over.
+  /// What is over at that time, in the order of its submission, and with `all` the rest as well; each once. Whoever
+  /// asks tells the time: he looks at it again to see what is over.
   std::vector<Operation> take(std::uint64_t present, bool all);
 
   static std::uint64_t now();

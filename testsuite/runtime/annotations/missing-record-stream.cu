@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A block of a pool is used in a second stream, and the pool is not told: it hands the block out again while the second
+// A block of a pool is used in a second stream, and the pool does not know: it hands the block out again while the second
 // stream may still write it. That is seen at once, though this time the bytes do not even meet; without annotation it is
 // one large allocation, and nothing is wrong with it.
 //
@@ -9,9 +9,9 @@
 // RUN: %build %s -o %t.plain
 // RUN: %silent %t.plain
 //
-// The pool is told, and waits; or the program itself makes the first stream wait before it gives the block back.
-// RUN: %build -DANNOTATED -DTOLD %s -o %t.told
-// RUN: %silent %t.told
+// The pool is asked, and waits; or the program itself makes the first stream wait before it gives the block back.
+// RUN: %build -DANNOTATED -DASKED %s -o %t.asked
+// RUN: %silent %t.asked
 // RUN: %build -DANNOTATED -DJOINED %s -o %t.joined
 // RUN: %silent %t.joined
 // RUN: %build -DANNOTATED -DWAITED %s -o %t.waited
@@ -25,7 +25,7 @@
 // CHECK: main{{.*}}[[USE]]
 // CHECK: Buffer {{.*}}[4096 bytes] allocated by the pool
 // CHECK: main{{.*}}[[FIRST]]
-// CHECK: The pool was not told to wait for stream 2.
+// CHECK: The pool was not asked to wait for stream 2.
 // CHECK: Fix: tell the pool that stream 2 uses the block
 // CHECK-SAME: before it goes back
 // CHECK-NOT: release-while-in-use
@@ -46,7 +46,7 @@ int main() {
   must(cudaEventRecord(ready, s1));
   must(cudaStreamWaitEvent(s2, ready));
   must(cudaMemsetAsync(block + 2048, 1, 1024, s2));  // @USE
-#ifdef TOLD
+#ifdef ASKED
   pool.record_stream(block, s2);
 #endif
 #ifdef JOINED

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A child made by fork that initialises CUDA itself begins anew: its streams are numbered from the first, and delayed as
-// its parent's were. Its memory is poisoned, too, and what its parent allocated is not its own.
+// A child made by fork that initialises CUDA itself begins anew: its streams are numbered from the first, and delayed
+// as its parent's were. Its memory is poisoned, too, and what its parent allocated is not its own.
 //
 // REQUIRES: nulldriver
 // RUN: %build_driver -Xlinker --export-dynamic-symbol=clock_nanosleep %s -o %t

@@ -10,7 +10,7 @@
 // RUN: env STREAMSAN_OPTIONS=min_severity=note %silent %t.fixed
 //
 // CHECK: NOTE: streamsan: event-record-lost: event 1 is recorded in stream 1 and then in stream 2, and only then waited for.
-// CHECK-NEXT: No ordering: a record takes the place of the one before: stream 3 waits for what stream 2 held (op #4), and not for what stream 1 held (op #2).
+// CHECK-NEXT: No ordering: a new record replaces the previous one: stream 3 waits for what stream 2 held (op #4), and not for what stream 1 held (op #2).
 // CHECK-NEXT: cudaStreamWaitEvent on stream 3 (blocking), op #5
 // CHECK-NEXT: main{{.*}}[[WAIT]]
 // CHECK-NEXT: cudaEventRecord on stream 2 (blocking), op #4

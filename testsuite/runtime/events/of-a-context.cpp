@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cuCtxRecordEvent captures all streams of the context (R-EVT-17), cuCtxWaitEvent makes all later work of it wait, that of
-// streams made later, too (R-EVT-18). Without the one, or with the other before the event is recorded, the race is an
-// error like any other.
+// cuCtxRecordEvent captures all streams of the context (R-EVT-17), cuCtxWaitEvent makes all later work of it wait, that
+// of streams made later, too (R-EVT-18). Without the one, or with the other before the event is recorded, the race is
+// an error like any other.
 //
 // RUN: %build_driver %s -o %t
 // RUN: %racy %t 2>&1 | %report

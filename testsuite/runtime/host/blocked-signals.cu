@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Threads that block every signal, before and after there are guards, touch guarded buffers and live; and they are told
-// of their masks what they have set. A handler that blocks everything while it runs may touch one, too.
+// Threads that block every signal, before and after there are guards, touch guarded buffers and live; and what they
+// read of their masks is what they have set. A handler that blocks everything while it runs may touch one, too.
 //
 // RUN: %build %s -o %t
 // RUN: %t > %t.plain

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A caching pool of the kind that frameworks have: one allocation, cut into blocks of one size, which are handed out again
-// to the stream they came back from, without a wait. It is correct if it is told of every other stream that uses a block:
-// a block that was used elsewhere is not handed out before an event there.
+// A caching pool of the kind that frameworks have: one allocation, cut into blocks of one size, which are handed out
+// again to the stream they came back from, without a wait. It is correct if it knows of every other stream that uses
+// a block: a block that was used elsewhere is not handed out before an event there.
 //
 // With ANNOTATED it tells StreamSan; that is all the annotation a pool needs.
 #pragma once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Conditional nodes: a kernel sets the condition, the node runs one of its bodies. On the null driver no kernel runs: there
-// the value counts that the handle has at first, which is 1.
+// Conditional nodes: a kernel sets the condition, the node runs one of its bodies. On the null driver no kernel runs:
+// there the value counts that the handle has at first, which is 1.
 #pragma once
 
 #include "graphs.h"

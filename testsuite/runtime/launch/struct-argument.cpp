@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pointers hidden in a structure that is passed by value are found as well. What the kernel does with them, if anything,
-// its signature does not say: possible, not an error. (As a driver program with PTX, because the null driver learns the
-// size of a structure from PTX only.)
+// Pointers hidden in a structure that is passed by value are found as well. What the kernel does with them, if
+// anything, its signature does not say: possible, not an error. (As a driver program with PTX, because the null driver
+// learns the size of a structure from PTX only.)
 //
 // RUN: %build_driver %s -o %t
 // RUN: env STREAMSAN_OPTIONS=min_severity=possible %expect 0 %run %t 2>&1 | %report

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A guest with AddressSanitizer, which intercepts dlsym and dlopen itself and wants to come first. Where its runtime is a
-// shared library it refuses to start behind another one, unless it is told not to look: the launcher does that. It still
-// finds its own bugs.
+// A guest with AddressSanitizer, which intercepts dlsym and dlopen itself and wants to come first. Where its runtime is
+// a shared library it refuses to start behind another one, unless an option says not to look: the launcher sets it. It
+// still finds its own bugs.
 //
 // RUN: %build_host -fsanitize=address %s -o %t.shared -ldl
 // RUN: env ASAN_OPTIONS=detect_leaks=0 %racy %t.shared 2>&1 | %report

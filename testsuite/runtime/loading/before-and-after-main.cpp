@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The driver is used before main (in a constructor that runs very early) and after it (in an exit handler): our functions
-// are called before our own constructors and after the program's exit has begun. Every call is seen, and the program's
-// output is its own. Without the launcher a line on stderr says where the trace is, in one line whatever its name.
+// The driver is used before main (in a constructor that runs very early) and after it (in an exit handler): our
+// functions are called before our own constructors and after the program's exit has begun. Every call is seen, and the
+// program's output is its own. Without the launcher a line on stderr says where the trace is, in one line whatever its
+// name.
 //
 // RUN: %build_driver %s -o %t
 // RUN: %t > %t.plain

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Other libraries have functions whose names begin like the driver's (cuFileDriverOpen, ...). Looking one up succeeds and
-// leaves no error behind, also when the driver is loaded and does not have it; a name that nobody has still fails.
+// Other libraries have functions whose names begin like the driver's (cuFileDriverOpen, ...). Looking one up succeeds
+// and leaves no error behind, also when the driver is loaded and does not have it; a name that nobody has still fails.
 //
 // RUN: %build_host %s -o %t -rdynamic -ldl
 // RUN: %expect 0 %run %t 2>&1 | %filecheck %s --check-prefix=ALONE

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Two copies of PyTorch's autograd, each opened apart from the other, of which one has not PyTorch's name: each evaluates
-// its own nodes. An evaluation that throws ends as it would without us, in a process that has not called CUDA, too, and
-// with any library that unwinds.
+// Two copies of PyTorch's autograd, each opened apart from the other, of which one has not PyTorch's name: each
+// evaluates its own nodes. An evaluation that throws ends as it would without us, in a process that has not called
+// CUDA, too, and with any library that unwinds.
 //
 // RUN: %build_host -std=c++20 -shared -fPIC -fsemantic-interposition -Wl,-soname,libtorch_cpu.so %S/../python/inputs/autograd.cpp -o %t.1.so -ldl
 // RUN: %build_host -std=c++20 -shared -fPIC -fsemantic-interposition -Wl,-soname,libother.so %S/../python/inputs/autograd.cpp -o %t.2.so -ldl

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory from cudaMallocAsync exists when its stream gets there. Another stream must be told (R-SOA-01).
+// Memory from cudaMallocAsync exists when its stream gets there. Another stream must wait for that (R-SOA-01).
 //
 // RUN: %build %s -o %t
 // RUN: %racy %t 2>&1 | %report

@@ -14,7 +14,7 @@ CHECK-NEXT: Cause: cuStreamSynchronize returns when the GPU has done what it wai
 CHECK-NEXT: cuStreamSynchronize on stream 1 (non-blocking)
 CHECK-NEXT: Python:
 CHECK: {{item|Tensor.item}} {{.*}}[[ITEM]]
-CHECK: no waits from here on
+CHECK: waits are forbidden from here on
 CHECK: step {{.*}}[[REGION]]
 CHECK: Fix: keep the value on the GPU
 CHECK: Seen 3 times at this place.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Streams that one process orders by an external semaphore with values: a wait comes after the signal of that value, and
-// after nothing else. A value that this process has not signalled is somebody else's, and such a wait counts as one for
-// everything. (On a real driver the semaphore would be one of Vulkan's or Direct3D's.)
+// Streams that one process orders by an external semaphore with values: a wait comes after the signal of that value,
+// and after nothing else. A value that this process has not signalled is somebody else's, and such a wait counts as one
+// for everything. (On a real driver the semaphore would be one of Vulkan's or Direct3D's.)
 //
 // RUN: %build_driver -DSIGNALLED=1 -DAWAITED=1 %s -o %t
 // RUN: %racy %t 2>&1 | %report

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A function that waits is called from two places: two call sites, told apart by their stacks.
+// A function that waits is called from two places: two call sites, distinguished by their stacks.
 //
 // RUN: %build %s -o %t
 // RUN: %syncs %t 2>&1 | %report

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // cudaStreamAddCallback, the older form of a host function: an operation of its stream, called with the stream and a
-// status. It may tell the host of the work before it (TOLD), as host-function.cu has it.
+// status. It may tell the host of the work before it (NOTIFIED), as host-function.cu has it.
 //
 // RUN: %build %s -o %t
 // RUN: %racy %t 2>&1 | %report
-// RUN: %build -DTOLD %s -o %t.told
-// RUN: env STREAMSAN_OPTIONS=min_severity=possible %expect 0 %run %t.told 2>&1 | %filecheck %s --check-prefix=TOLD
+// RUN: %build -DNOTIFIED %s -o %t.notified
+// RUN: env STREAMSAN_OPTIONS=min_severity=possible %expect 0 %run %t.notified 2>&1 | %filecheck %s --check-prefix=NOTIFIED
 // RUN: %build -DFIXED %s -o %t.fixed
 // RUN: %silent %t.fixed
 //
@@ -14,9 +14,9 @@
 // CHECK: main{{.*}}[[SECOND]]
 // CHECK: main{{.*}}[[FIRST]]
 //
-// TOLD-NOT: ERROR: streamsan
-// TOLD: POSSIBLE: streamsan: write-after-write
-// TOLD: A host function behind cudaMemsetAsync {{.*}}may have told the host that it is done
+// NOTIFIED-NOT: ERROR: streamsan
+// NOTIFIED: POSSIBLE: streamsan: write-after-write
+// NOTIFIED: A host function behind cudaMemsetAsync {{.*}}may have notified the host that it is done
 #include <atomic>
 #include <thread>
 
@@ -36,11 +36,11 @@ int main() {
     *static_cast<std::atomic<int>*>(count) += status == cudaSuccess;
   };
   auto tell = [&] { must(cudaStreamAddCallback(s1, called, &calls, 0)); };
-#ifndef TOLD
+#ifndef NOTIFIED
   tell();
 #endif
   must(cudaMemsetAsync(buffer, 1, 4096, s1));  // @FIRST
-#ifdef TOLD
+#ifdef NOTIFIED
   tell();
   while (calls == 0) std::this_thread::yield();
 #endif

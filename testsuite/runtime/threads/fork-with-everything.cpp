@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A process in which every part of the recorder has something to remember forks, and the child does the same work with a
-// driver of its own. Its trace holds what its parent's did: nothing is taken for known that only the parent's trace
+// A process in which every part of the recorder has something to remember forks, and the child does the same work with
+// a driver of its own. Its trace holds what its parent's did: nothing is taken for known that only the parent's trace
 // says, and nothing of the parent's is repeated.
 //
 // The exception is times: CUPTI does not work in a child, and the child says so.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A thread that was created where calls are recorded, and has its creator's name, forks before its first call. In the child
-// it is the first thread: what its creator knew of it belongs to the parent's trace, and the name is the process's, which
-// is not the program's. The child's own thread says where it is from.
+// A thread that was created where calls are recorded, and has its creator's name, forks before its first call. In the
+// child it is the first thread: what its creator knew of it belongs to the parent's trace, and the name is the
+// process's, which is not the program's. The child's own thread says where it is from.
 //
 // REQUIRES: nulldriver
 // RUN: %build_driver %s -o %t -lpthread

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A host function is an operation of its stream and orders nothing in other streams. But it can tell the host that the
-// work before it is done, and a host that waits to be told (TOLD) has order that no driver call shows: what would be an
-// error is possible then. Work behind the function is not what it tells of.
+// work before it is done, and a host that waits to be notified (NOTIFIED) has order that no driver call shows: what would
+// be an error is possible then. Work behind the function is not what it tells of.
 //
 // RUN: %build %s -o %t
 // RUN: %racy %t 2>&1 | %report
-// RUN: %build -DTOLD %s -o %t.told
-// RUN: env STREAMSAN_OPTIONS=min_severity=possible %expect 0 %run %t.told 2>&1 | %filecheck %s --check-prefix=TOLD
+// RUN: %build -DNOTIFIED %s -o %t.notified
+// RUN: env STREAMSAN_OPTIONS=min_severity=possible %expect 0 %run %t.notified 2>&1 | %filecheck %s --check-prefix=NOTIFIED
 // RUN: %build -DFIXED %s -o %t.fixed
 // RUN: %silent %t.fixed
 //
@@ -15,9 +15,9 @@
 // CHECK: main{{.*}}[[SECOND]]
 // CHECK: main{{.*}}[[FIRST]]
 //
-// TOLD-NOT: ERROR: streamsan
-// TOLD: POSSIBLE: streamsan: write-after-write
-// TOLD: A host function behind cudaMemsetAsync {{.*}}may have told the host that it is done
+// NOTIFIED-NOT: ERROR: streamsan
+// NOTIFIED: POSSIBLE: streamsan: write-after-write
+// NOTIFIED: A host function behind cudaMemsetAsync {{.*}}may have notified the host that it is done
 #include <atomic>
 #include <thread>
 
@@ -36,11 +36,11 @@ int main() {
   auto tell = [&] {
     must(cudaLaunchHostFunc(s1, [](void* count) { ++*static_cast<std::atomic<int>*>(count); }, &calls));
   };
-#ifndef TOLD
+#ifndef NOTIFIED
   tell();
 #endif
   must(cudaMemsetAsync(buffer, 1, 4096, s1));  // @FIRST
-#ifdef TOLD
+#ifdef NOTIFIED
   tell();
   while (calls == 0) std::this_thread::yield();
 #endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A trace that has times says the same later. One that was recorded without says how long the host stood still, and
+// A trace that has times says the same later. One that was recorded without says how long the host was blocked, and
 // nothing of the GPU; and without the option nothing is said at all.
 //
 // RUN: %build %s -o %t
 // RUN: rm -rf %t.timed %t.plain
-// RUN: %timed %expect 0 %streamsan run --keep-trace --trace-dir=%t.timed -- %t 2>&1 | grep -o 'the host stood still.*' > %t.run
-// RUN: %streamsan check --timings %t.timed/*/*.trace 2>&1 | grep -o 'the host stood still.*' > %t.check
+// RUN: %timed %expect 0 %streamsan run --keep-trace --trace-dir=%t.timed -- %t 2>&1 | grep -o 'the host was blocked.*' > %t.run
+// RUN: %streamsan check --timings %t.timed/*/*.trace 2>&1 | grep -o 'the host was blocked.*' > %t.check
 // RUN: diff %t.run %t.check
 // RUN: %filecheck %s --check-prefix=TIMED < %t.check
 // RUN: %expect 0 %streamsan run --keep-trace --trace-dir=%t.plain -- %t > %t.out 2>&1
@@ -18,7 +18,7 @@
 // REQUIRES: nulldriver
 //
 // TIMED: in 1 blocking call; because of it the GPU idled
-// PLAIN: the host stood still for {{[0-9.]+}} ms of {{[0-9.]+}} ms in 1 blocking call{{$}}
+// PLAIN: the host was blocked for {{[0-9.]+}} ms of {{[0-9.]+}} ms in 1 blocking call{{$}}
 // JSON: sync.blocked_ms = {{[0-9]}}
 // JSON: sync.gpu_idle_ms = null
 // JSON: sync.overlap_ms = null

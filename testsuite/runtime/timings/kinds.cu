@@ -15,7 +15,7 @@
 //
 // CHECK: timings: 9 calls, 7 times, 0 of other calls, 0 records without times, 0 dropped
 // CHECK-NOT: times of
-// CHECK: the host stood still for {{[0-9.]+}} ms of {{[0-9.]+}} ms in 2 blocking calls; because of it the GPU idled for up to {{.*}} overlapped{{$}}
+// CHECK: the host was blocked for {{[0-9.]+}} ms of {{[0-9.]+}} ms in 2 blocking calls; because of it the GPU idled for up to {{.*}} overlapped{{$}}
 // CHECK-NOT: timings:
 //
 // PERFETTO-DAG: slice on stream 1 (non-blocking): kernel set

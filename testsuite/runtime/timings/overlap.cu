@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Two kernels in two streams, of 200 ms each, and the host waits in between: it stands still for both, and the second could
+// Two kernels in two streams, of 200 ms each, and the host waits in between: it is blocked for both, and the second could
 // have run beside the first. Without that wait, or in one stream, nothing is lost.
 //
 // RUN: %build %s -o %t
@@ -14,7 +14,7 @@
 // REQUIRES: nulldriver
 //
 // CHECK: timings: 2 calls, 2 times, 0 of other calls, 0 records without times, 0 dropped
-// CHECK: the host stood still for {{[1-9][0-9]+(\.[0-9])?}} ms of {{[0-9.]+}} ms in 2 blocking calls; because of it the GPU idled for up to {{[0-9.]+}} ms, and up to {{[1-9][0-9]*(\.[0-9])?}} ms of work could have overlapped{{$}}
+// CHECK: the host was blocked for {{[1-9][0-9]+(\.[0-9])?}} ms of {{[0-9.]+}} ms in 2 blocking calls; because of it the GPU idled for up to {{[0-9.]+}} ms, and up to {{[1-9][0-9]*(\.[0-9])?}} ms of work could have overlapped{{$}}
 // FIXED: in 1 blocking call; because of it the GPU idled for up to 0.000 ms, and up to 0.000 ms of work could have overlapped{{$}}
 // ONE: in 2 blocking calls; because of it the GPU idled for up to {{[0-9.]+}} ms, and up to 0.000 ms of work could have overlapped{{$}}
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where times cannot be had one line says why, and the run goes on: how long the host stood still is known all the same.
+// Where times cannot be had one line says why, and the run goes on: how long the host was blocked is known all the same.
 // Only what excludes itself ends the run before it starts. Where all is well there is no such line.
 //
 // RUN: %build %s -o %t
@@ -29,7 +29,7 @@
 // NO-CALLS: timings: operations on the GPU have no times: CUPTI announces no calls of the driver
 // NO-KERNELS: timings: operations on the GPU have no times: recording activity failed: CUPTI error 27 (NULL_CUPTI_NOT_SUPPORTED)
 // GOES-ON-NOT: no times
-// GOES-ON: the host stood still for {{[0-9.]+}} ms of {{[0-9.]+}} ms in 1 blocking call{{$}}
+// GOES-ON: the host was blocked for {{[0-9.]+}} ms of {{[0-9.]+}} ms in 1 blocking call{{$}}
 // DROPPED: timings: CUPTI dropped the times of 3 operations
 // WELL: in 1 blocking call; because of it the GPU idled
 // EXCLUDE: streamsan: --timings and footprints=measured exclude each other

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Two threads submit to a stream each: each operation has the times of its own call. What one thread's wait costs is
-// told of that thread's work: the GPU is not idle as long as the other's runs.
+// counted of that thread's work: the GPU is not idle as long as the other's runs.
 //
 // RUN: %build %s -o %t
 // RUN: %timed STREAMSAN_NULL_GPU_US=100 %expect 0 %streamsan run -v 2 -- %t 2>&1 | %filecheck %s

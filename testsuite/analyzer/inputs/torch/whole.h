@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// As much of PyTorch's C++ side as following a program needs: tensors that are counted, as the real ones are, guards and
-// events with bodies, and operators with their schemas. The other mock headers declare the same classes without bodies:
-// include this one or those.
+// As much of PyTorch's C++ side as following a program needs: tensors that are counted, as the real ones are, guards
+// and events with bodies, and operators with their schemas. The other mock headers declare the same classes without
+// bodies: include this one or those.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -74,7 +74,7 @@ class ArrayRef {
 };
 using IntArrayRef = ArrayRef<int64_t>;
 
-// ---- counted objects ----------------------------------------------------------------------------------------------------
+// ---- counted objects ------------------------------------------------------------------------------------------------
 
 class intrusive_ptr_target {
  public:
@@ -233,7 +233,7 @@ struct TensorOptions {
 };
 }  // namespace c10
 
-// ---- streams ------------------------------------------------------------------------------------------------------------
+// ---- streams --------------------------------------------------------------------------------------------------------
 
 namespace c10::cuda {
 class CUDAStream {
@@ -297,7 +297,7 @@ struct CUDAEvent {
 };
 }  // namespace c10::cuda
 
-// ---- tensors ------------------------------------------------------------------------------------------------------------
+// ---- tensors --------------------------------------------------------------------------------------------------------
 
 namespace at {
 using c10::Device;
@@ -437,7 +437,7 @@ namespace at::native {
 void resize_bytes_cuda(c10::StorageImpl* storage, size_t size_bytes);
 }
 
-// ---- modules ------------------------------------------------------------------------------------------------------------
+// ---- modules --------------------------------------------------------------------------------------------------------
 
 extern "C" int PyGILState_Check();
 namespace pybind11 {

@@ -31,7 +31,8 @@ SS_REST(cudaUserObjectCreate)
 SS_REST(cudaUserObjectRelease)
 SS_REST(cudaGraphDebugDotPrint)
 
-// Of the run-time library of CUDA 12, for older wheels: an H100, as CUDA 12.1 describes it. Nothing is ever captured here.
+// Of the run-time library of CUDA 12, for older wheels: an H100, as CUDA 12.1 describes it. Nothing is ever captured
+// here.
 int cudaGetDeviceProperties_v2(char* properties, int device) {
   (void)device;
   for (int i = 0; i < 1032; ++i) properties[i] = i < 4 ? "null"[i] : 0;
