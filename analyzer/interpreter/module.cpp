@@ -6,7 +6,6 @@
 #include "analyzer/interpreter/module.h"
 
 #include <utility>
-#include <vector>
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclGroup.h"
@@ -20,6 +19,7 @@
 #include "clang/Lex/PreprocessorOptions.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/BuryPointer.h"
 #include "llvm/Support/VirtualFileSystem.h"
 
 namespace streamsan::analyzer {
@@ -100,9 +100,8 @@ HostModule::HostModule(clang::ASTContext& context) : llvm_(std::make_unique<llvm
 
 /// The process ends soon: to take the code apart, instruction by instruction, would take longer than to run it.
 HostModule::~HostModule() {
-  static auto& kept =
-      *new std::vector<std::pair<std::unique_ptr<clang::CodeGenerator>, std::unique_ptr<llvm::LLVMContext>>>;
-  kept.emplace_back(std::move(generator_), std::move(llvm_));
+  llvm::BuryPointer(std::move(generator_));
+  llvm::BuryPointer(std::move(llvm_));
 }
 
 const clang::Decl* HostModule::declaration(llvm::StringRef symbol) const {
