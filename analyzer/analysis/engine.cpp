@@ -2,10 +2,10 @@
 //
 // The analysis of one function: two fix-points, one after the other, and then one pass that looks.
 //
-// First what places hold (store.h), then what is pending (order.h), each over the blocks in reverse postorder until
-// nothing changes. The order is computed with the final stores: a value that turns out to be merged at a loop's head is
-// so from the first visit on, and no access is left in the state under a name that was right only for the first guess.
-// Then each op is looked at with the state before it (inspector.h). Where accesses are kept from being a conflict only
+// First what places hold (store.h), then what is pending (order.h), each over the blocks until nothing changes, a loop
+// before what follows it. The order is computed with the final stores: a value that turns out to be merged at a loop's
+// head is so from the first visit on, and no access is left in the state under a name that was right only for the first
+// guess. Then each op is looked at with the state before it (inspector.h). Where accesses are kept from being a conflict only
 // by two names that may mean one stream, the order is computed again under what is believed of them (beliefs.h), and
 // looked at again.
 //
@@ -34,6 +34,7 @@
 #include "analyzer/analysis/order.h"
 #include "analyzer/analysis/store.h"
 #include "analyzer/analysis/values.h"
+#include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
 namespace {
@@ -84,26 +85,9 @@ class Engine {
     std::vector<std::uint32_t> before;  ///< the blocks that lead here
   };
 
-  /// Reverse postorder: predecessors first, but for loops.
   void number_blocks() {
+    sequence_ = ir::loop_by_loop(function_);
     number_.assign(function_.blocks.size(), 0);
-    std::vector<bool> seen(function_.blocks.size());
-    std::vector<std::pair<std::uint32_t, std::size_t>> stack{{0, 0}};
-    seen[0] = true;
-    while (!stack.empty()) {
-      auto& [block, next] = stack.back();
-      const auto& successors = function_.blocks[block].successors;
-      if (next == successors.size()) {
-        sequence_.push_back(block);
-        stack.pop_back();
-        continue;
-      }
-      const auto successor = static_cast<std::uint32_t>(successors[next++]);
-      if (seen[successor]) continue;
-      seen[successor] = true;
-      stack.emplace_back(successor, 0);
-    }
-    std::reverse(sequence_.begin(), sequence_.end());
     for (std::uint32_t i = 0; i < sequence_.size(); ++i) number_[sequence_[i]] = i;
   }
 
@@ -303,7 +287,7 @@ class Engine {
   LastUses last_uses_;
   Sets sets_;
   std::vector<State> states_;
-  std::vector<std::uint32_t> sequence_;  ///< reachable blocks in reverse postorder
+  std::vector<std::uint32_t> sequence_;  ///< reachable blocks, loop by loop
   std::vector<std::uint32_t> number_;    ///< of a block in it
   std::vector<bool> ignored_;            ///< ops
   bool ignores_ = false;

@@ -249,6 +249,8 @@ class Candidates : public clang::DynamicRecursiveASTVisitor {
  public:
   explicit Candidates(const clang::SourceManager& sources) : sources_(sources) {}
   bool TraverseStmt(clang::Stmt*) override { return true; }
+  bool TraverseTypeLoc(clang::TypeLoc, bool) override { return true; }
+  bool TraverseNestedNameSpecifierLoc(clang::NestedNameSpecifierLoc) override { return true; }
 
   bool VisitFunctionDecl(clang::FunctionDecl* function) override {
     if (llvm::isa<clang::CXXMethodDecl>(function) && !llvm::cast<clang::CXXMethodDecl>(function)->isStatic())

@@ -196,7 +196,10 @@ void take_out(clang::TranslationUnitDecl& unit, clang::Decl& declaration) {
 /// callers. What templates were made into for them stays with its template.
 class OnlyItsOwn {
  public:
-  explicit OnlyItsOwn(clang::TranslationUnitDecl& unit) : unit_(unit) { keep_all(); }
+  /// `known`: a declaration of it; what stands before it is not walked through again.
+  explicit OnlyItsOwn(clang::TranslationUnitDecl& unit, clang::Decl* known = nullptr) : unit_(unit), last_(known) {
+    keep_all();
+  }
   ~OnlyItsOwn() {
     std::vector<clang::Decl*> added;
     for (clang::Decl* each = last_ == nullptr ? nullptr : last_->getNextDeclInContext(); each != nullptr;
@@ -209,12 +212,14 @@ class OnlyItsOwn {
          each = each->getNextDeclInContext())
       last_ = each;
   }
+  /// The last declaration that is kept.
+  [[nodiscard]] clang::Decl* last() const { return last_; }
   OnlyItsOwn(const OnlyItsOwn&) = delete;
   OnlyItsOwn& operator=(const OnlyItsOwn&) = delete;
 
  private:
   clang::TranslationUnitDecl& unit_;
-  clang::Decl* last_ = nullptr;
+  clang::Decl* last_;
 };
 
 /// What libtorch has, for files that use it. False: they do not.
@@ -296,10 +301,12 @@ Followed follow_callers(clang::ASTContext& context, const Models& models, clang:
     const bool torch = parse_torch(parser, context);
     std::vector<Caller> made;
     std::set<std::size_t> incomplete;  // groups
+    clang::Decl* known = only.last();
     for (Caller& caller : written) {
-      std::optional<OnlyItsOwn> before(std::in_place, *context.getTranslationUnitDecl());
+      OnlyItsOwn before(*context.getTranslationUnitDecl(), known);
       if (parser.parse(caller.text)) {
-        before->keep_all();
+        before.keep_all();
+        known = before.last();
         made.push_back(std::move(caller));
       } else {
         incomplete.insert(caller.group);

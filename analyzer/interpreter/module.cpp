@@ -5,6 +5,8 @@
 // made of templates, nor which classes have their virtual table in this file.
 #include "analyzer/interpreter/module.h"
 
+#include <utility>
+
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclGroup.h"
 #include "clang/AST/DeclTemplate.h"
@@ -17,6 +19,7 @@
 #include "clang/Lex/PreprocessorOptions.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/BuryPointer.h"
 #include "llvm/Support/VirtualFileSystem.h"
 
 namespace streamsan::analyzer {
@@ -31,6 +34,8 @@ class Announcer : public clang::DynamicRecursiveASTVisitor {
 
   // Clang's names.
   bool TraverseStmt(clang::Stmt*) override { return true; }
+  bool TraverseTypeLoc(clang::TypeLoc, bool) override { return true; }
+  bool TraverseNestedNameSpecifierLoc(clang::NestedNameSpecifierLoc) override { return true; }
 
   bool VisitFunctionDecl(clang::FunctionDecl* function) override {
     if (function->getTemplateSpecializationKind() == clang::TSK_Undeclared || function->isDependentContext())
@@ -73,6 +78,10 @@ HostModule::HostModule(clang::ASTContext& context) : llvm_(std::make_unique<llvm
   options.setDebugInfo(llvm::codegenoptions::DebugLineTablesOnly);
   options.DebugColumnInfo = true;
   options.OptimizationLevel = 1;  // or bodies that another file has, too, are left out
+  // What only an optimiser reads, and names that only a person does, would take a fifth of the time.
+  options.RelaxedAliasing = true;
+  options.DisableLifetimeMarkers = true;
+  options.DiscardValueNames = true;
   // What it has to say of code that it does not support is nobody's business.
   diagnostics_ = std::make_unique<clang::DiagnosticsEngine>(context.getDiagnostics().getDiagnosticIDs(),
                                                             context.getDiagnostics().getDiagnosticOptions(),
@@ -89,7 +98,11 @@ HostModule::HostModule(clang::ASTContext& context) : llvm_(std::make_unique<llvm
   module_ = generator_->GetModule();
 }
 
-HostModule::~HostModule() = default;
+/// The process ends soon: to take the code apart, instruction by instruction, would take longer than to run it.
+HostModule::~HostModule() {
+  llvm::BuryPointer(std::move(generator_));
+  llvm::BuryPointer(std::move(llvm_));
+}
 
 const clang::Decl* HostModule::declaration(llvm::StringRef symbol) const {
   return generator_->GetDeclForMangledName(symbol);

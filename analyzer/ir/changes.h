@@ -7,6 +7,9 @@
 
 namespace streamsan::analyzer::ir {
 
+/// The name of a MaySync that stands for the read of a volatile: somebody may have written it, whoever calls nobody.
+inline constexpr const char* kVolatileRead = "volatile";
+
 /// A store to `target` may change what `place` holds.
 bool may_store(const Function& function, PlaceId target, PlaceId place);
 

@@ -5,8 +5,8 @@
 // Most functions of a program move values between their own variables and are called from everywhere: error checks,
 // timers, index arithmetic. Inlined, they would cost time and fill the closed function up to its limit. A function is
 // inert if each of its ops writes, touches or ends nothing but its own variables, and if what it returns is no value
-// that is tracked. A getter that returns a stream of its object is not inert, nor is one that writes an integer through
-// a pointer.
+// that is tracked. A getter that returns a stream of its object is not inert, nor is one that returns a global flag, or
+// that writes an integer through a pointer.
 //
 // An inert call gives its target a new, unknown value. That loses equalities (two calls of size() return unrelated
 // values) and so may lose a finding.
@@ -30,6 +30,8 @@ bool is_inert_return(const Function& function, const Variables& variables, const
       return true;
     case Operand::Kind::Value: {
       const TypeKind type = function[source.place].type;
+      // What a flag says is asked again (paths.cpp).
+      if (type == TypeKind::Integer && function[source.place].kind == Place::Kind::Global) return false;
       return type == TypeKind::Integer || type == TypeKind::Other || variables.is_unknown_part(source.place);
     }
     default:

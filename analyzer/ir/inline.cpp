@@ -25,6 +25,10 @@
 //
 // Cost: proportional to the closed function. Places, expressions and sites of a callee are copied when first used, and
 // a parameter that is not used is not assigned.
+//
+// A callee that is called a second time is closed for itself, what nothing in it reads is dropped, and from then on that
+// is copied: a table that hundreds of stores make, and the layers of a library, are walked through once. It is what
+// would be copied call by call, as long as none of the limits is met, and no function on the way to the call is in it.
 #include "analyzer/ir/inline.h"
 
 #include <algorithm>
@@ -39,15 +43,21 @@ namespace {
 
 constexpr BlockId kNoBlock{UINT32_MAX};
 
+bool has_return(const Block& block) {
+  return std::ranges::any_of(block.ops, [](const Op& op) { return op.kind == OpKind::Return; });
+}
+
 /// One copy of a function's body: what its ids mean in the result.
 struct Frame {
   explicit Frame(const Function& function)
       : from(function),
+        blocks(function.blocks.size()),
         places(function.places.size(), kNoPlace),
         exprs(function.exprs.size(), kNoExpr),
         sites(function.sites.size(), kNoSite) {}
 
   const Function& from;
+  std::size_t blocks;  ///< that it takes where it is copied call by call
   const Frame* caller = nullptr;
   SiteId call = kNoSite;      ///< in the result
   PlaceId result = kNoPlace;  ///< in the result: target of the call
@@ -73,10 +83,16 @@ class Splicer {
     }
   }
 
+  [[nodiscard]] bool was_cut() const { return cut_; }
+  [[nodiscard]] std::uint32_t levels() const { return levels_; }
+  [[nodiscard]] std::size_t blocks() const { return blocks_; }
+  std::unordered_set<std::string> take_inlined() { return std::move(inlined_); }
+
   /// Copies the body; its first block.
   BlockId splice(Frame& frame) {
     const auto first = static_cast<std::uint32_t>(out_.blocks.size());
     out_.blocks.resize(first + frame.from.blocks.size());
+    blocks_ += frame.blocks;
     const bool returns = std::ranges::any_of(frame.from.blocks, has_return);
     const auto here = [first](BlockId id) { return BlockId{first + static_cast<std::uint32_t>(id)}; };
     for (std::uint32_t number = 0; number < frame.from.blocks.size(); ++number) {
@@ -101,10 +117,6 @@ class Splicer {
   }
 
  private:
-  static bool has_return(const Block& block) {
-    return std::ranges::any_of(block.ops, [](const Op& op) { return op.kind == OpKind::Return; });
-  }
-
   Block& at(BlockId id) { return out_.blocks[static_cast<std::size_t>(id)]; }
 
   void copy(Frame& frame, const Op& from, BlockId& current) {
@@ -150,20 +162,28 @@ class Splicer {
       forget(op.target, op, current);
       return;
     }
-    const bool fits = callee != nullptr && callee->incomplete.empty() && !callee->blocks.empty() &&
-                      frame.depth() < options_.deepest && !frame.is_active(op.callee) &&
-                      out_.blocks.size() + callee->blocks.size() < options_.most_blocks;
+    const bool known = callee != nullptr && callee->incomplete.empty() && !callee->blocks.empty();
+    const bool fits =
+        known && frame.depth() < options_.deepest && !frame.is_active(op.callee) && has_room_for(callee->blocks.size());
     if (!fits) {
+      cut_ = cut_ || known;
       give_up(op, current);
       return;
     }
-    Frame inner(*callee);
+    const ClosedCallee* closed = options_.only_lambdas ? nullptr : inliner_.closed(op.callee);
+    if (closed != nullptr && !suits(*closed, frame)) closed = nullptr;
+    levels_ = std::max(levels_, frame.depth() + 1 + (closed == nullptr ? 0 : closed->levels));
+    inlined_.insert(op.callee);
+    if (closed != nullptr) inlined_.insert(closed->inlined.begin(), closed->inlined.end());
+    Frame inner(closed == nullptr ? *callee : closed->function);
+    if (closed != nullptr) inner.blocks = closed->blocks;
     inner.caller = &frame;
     inner.call = op.site;
     inner.result = op.target;
     bind(inner, op);
     inner.continuation = BlockId{static_cast<std::uint32_t>(out_.blocks.size())};
     out_.blocks.emplace_back();
+    ++blocks_;
     const BlockId entry = splice(inner);
     for (auto& [parameter, binding] : inner.bindings) {
       if (inner.places[parameter] != kNoPlace) {
@@ -173,6 +193,15 @@ class Splicer {
     }
     at(current).successors = {entry};
     current = inner.continuation;
+  }
+
+  [[nodiscard]] bool has_room_for(std::size_t blocks) const { return blocks_ + blocks < options_.most_blocks; }
+  /// Called from `frame`, its own callees would all be inlined.
+  [[nodiscard]] bool suits(const ClosedCallee& closed, const Frame& frame) const {
+    if (frame.depth() + 1 + closed.levels > options_.deepest || !has_room_for(closed.blocks)) return false;
+    for (const Frame* at = &frame; at != nullptr; at = at->caller)
+      if (closed.inlined.contains(at->from.usr)) return false;
+    return true;
   }
 
   void forget(PlaceId target, const Op& call, BlockId current) {
@@ -290,7 +319,7 @@ class Splicer {
     const auto index = static_cast<std::size_t>(id);
     if (frame.sites[index] == kNoSite) {
       Site copy = frame.from[id];
-      copy.call = frame.call;
+      copy.call = site(frame, copy.call);
       frame.sites[index] = out_.add(std::move(copy));
     }
     return frame.sites[index];
@@ -315,6 +344,10 @@ class Splicer {
   Inliner& inliner_;
   Function& out_;
   std::unordered_map<std::string, std::uint32_t> next_number_;  ///< by name: free from here on
+  bool cut_ = false;                                            ///< a limit kept a callee out
+  std::uint32_t levels_ = 0;                                    ///< of calls within calls
+  std::size_t blocks_ = 0;                                      ///< copied, closed callees call by call
+  std::unordered_set<std::string> inlined_;
 };
 
 }  // namespace
@@ -324,7 +357,10 @@ Function Inliner::close(const std::string& usr) {
   if (found == program_.functions.end()) {
     return {.usr = usr, .name = usr, .incomplete = "the function is not known"};
   }
-  const Function& root = found->second;
+  return close(found->second).function;
+}
+
+ClosedCallee Inliner::close(const Function& root) {
   // The root's own ids stay what they are.
   Function closed = root;
   closed.blocks.clear();
@@ -338,9 +374,46 @@ Function Inliner::close(const std::string& usr) {
   for (std::uint32_t id = 0; id < root.sites.size(); ++id) {
     frame.sites[id] = SiteId{id};
   }
-  Splicer(program_, options_, *this, closed).splice(frame);
+  Splicer splicer(program_, options_, *this, closed);
+  splicer.splice(frame);
   join_blocks(closed);
-  return closed;
+  return {.function = std::move(closed),
+          .inlined = splicer.take_inlined(),
+          .blocks = splicer.blocks(),
+          .levels = splicer.levels(),
+          .cut = splicer.was_cut()};
+}
+
+const ClosedCallee* Inliner::closed(const std::string& usr) {
+  const auto [known, is_new] = callees_.try_emplace(usr);
+  Callee& callee = known->second;
+  if (is_new || callee.tried) return callee.closed.get();
+  callee.tried = true;
+  const Function& function = program_.functions.find(usr)->second;
+  // Without a Return, its own ends would not be told from those of its callees.
+  if (levels(usr) >= options_.deepest || std::ranges::none_of(function.blocks, has_return)) return nullptr;
+  ClosedCallee made = close(function);
+  if (made.cut) return nullptr;
+  simplify_callee(made.function);
+  callee.closed = std::make_unique<ClosedCallee>(std::move(made));
+  return callee.closed.get();
+}
+
+bool Inliner::is_copied(const std::string& usr) {
+  const auto found = program_.functions.find(usr);
+  return found != program_.functions.end() && found->second.incomplete.empty() && !found->second.blocks.empty() &&
+         !is_inert(usr);
+}
+
+std::uint32_t Inliner::levels(const std::string& usr) {
+  // Of a circle of calls it would have no end.
+  const auto [known, is_new] = levels_.emplace(usr, options_.deepest);
+  if (!is_new) return known->second;
+  std::uint32_t most = 0;
+  for (const Block& block : program_.functions.find(usr)->second.blocks)
+    for (const Op& op : block.ops)
+      if (op.kind == OpKind::Call && is_copied(op.callee)) most = std::max(most, 1 + levels(op.callee));
+  return levels_[usr] = std::min(most, options_.deepest);
 }
 
 std::uint64_t Inliner::weight(const std::string& usr) {

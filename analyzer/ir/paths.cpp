@@ -13,9 +13,13 @@
 //
 // What can be known is the interval (range.h) of a variable after a constant was assigned to it, and the outcome of a
 // condition that is tested again before anything in it has changed. Nothing is known of a variable that unknown code
-// may have written, or whose address was taken. Of a loop's counter only "0" and "at least 1" are kept apart: so the
-// first round is separated from the others, and these not from each other. If the loop's own condition ends it after at
-// most kFewRounds, each round is a copy: `for (i = 0; i < 2; ++i) if (i) a(); else b();` does each of them once.
+// may have written, or whose address was taken. A number in a global or static variable of its own is taken to be left
+// alone by unknown code, from one test to the next in the same round of a loop: two tests of one flag (`if
+// (on_device()) allocate(); unknown(); if (on_device()) wait();`) are not thought to differ. That loses findings where
+// it does change, and makes none. A volatile one may change at each read. Of a loop's counter only "0" and "at least
+// 1" are kept apart: so the first round is separated from the others, and these not from each other. If the loop's own
+// condition ends it after at most kFewRounds, each round is a copy: `for (i = 0; i < 2; ++i) if (i) a(); else b();`
+// does each of them once.
 //
 // What is known is forgotten where no later branch asks for it. A block has at most kMostCopies, the last of which is
 // entered with nothing known; a function that would grow out of proportion stays as it is. Counting the rounds of a
@@ -319,13 +323,39 @@ class Splitter {
     });
   }
 
-  /// What is known of places that `op` may write is forgotten.
-  void forget(Known& known, const Op& op) const {
-    const auto touches = [&](PlaceId place) { return may_change(function_, op, place); };
+  /// What is known of places that are touched is forgotten.
+  template <typename Touches>
+  void forget_if(Known& known, const Touches& touches) const {
     std::erase_if(known, [&](const auto& entry) {
       const Key& key = questions_.keys()[entry.first];
       return key.place != kNoPlace ? touches(key.place) : std::ranges::any_of(key.uses, touches);
     });
+  }
+  [[nodiscard]] bool is_flag(PlaceId place) const {
+    const Place& of = function_[place];
+    return of.kind == Place::Kind::Global && of.type == TypeKind::Integer && !of.name.starts_with('$');
+  }
+  static bool is_unknown_code(const Op& op) { return op.kind == OpKind::MaySync || op.kind == OpKind::Escape; }
+
+  /// What `op` may write.
+  void forget(Known& known, const Op& op) const {
+    const bool leaves_flags = is_unknown_code(op) && op.name != kVolatileRead;
+    forget_if(known,
+              [&](PlaceId place) { return may_change(function_, op, place) && !(leaves_flags && is_flag(place)); });
+  }
+
+  /// The loop of this back edge runs unknown code: the next round may find other flags.
+  [[nodiscard]] bool may_poll(BlockId from, BlockId head) {
+    const auto [known, is_new] = polls_.try_emplace({at(from), at(head)});
+    if (!is_new) return known->second;
+    std::vector<bool> end(function_.blocks.size());
+    end[at(from)] = true;
+    const std::vector<bool> round =
+        leading_to(function_, std::move(end), [&](std::size_t, std::size_t to) { return to != at(head); });
+    for (std::size_t block = 0; block < round.size() && !known->second; ++block)
+      known->second =
+          (round[block] || block == at(head)) && std::ranges::any_of(function_.blocks[block].ops, is_unknown_code);
+    return known->second;
   }
 
   void run(Known& known, const Op& op) const {
@@ -402,7 +432,11 @@ class Splitter {
       const std::size_t plain =
           question != nullptr && question->text == "$0" ? questions_.of(question->uses[0]) : SIZE_MAX;
       if (plain != SIZE_MAX && !outcome) set(on, plain, Range::one(0));
-      if (back_edges_.contains({at(from), at(block.successors[i])})) widen(on, block.successors[i]);
+      if (back_edges_.contains({at(from), at(block.successors[i])})) {
+        widen(on, block.successors[i]);
+        if (!on.empty() && may_poll(from, block.successors[i]))
+          forget_if(on, [&](PlaceId place) { return is_flag(place); });
+      }
       successors.push_back(enter(block.successors[i], std::move(on)));
     }
     decided_ = decided_ || holds.has_value();
@@ -430,6 +464,7 @@ class Splitter {
   std::vector<std::uint32_t> first_op_;
   std::vector<Live> live_;
   std::set<std::pair<std::size_t, std::size_t>> back_edges_;
+  std::map<std::pair<std::size_t, std::size_t>, bool> polls_;  ///< may_poll()
   std::map<std::size_t, bool> reached_;
   std::map<std::size_t, std::map<Known, BlockId>> copies_;
   std::vector<Copy> made_;

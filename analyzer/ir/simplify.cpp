@@ -27,8 +27,11 @@ std::size_t at(SiteId id) { return static_cast<std::size_t>(id); }
 /// Marks the variables whose values somebody reads.
 class Reads {
  public:
-  explicit Reads(const Function& function)
+  /// `objects`: those that are given by value count as read.
+  explicit Reads(const Function& function, bool objects)
       : function_(function), variables_(function), read_(function.places.size()), exprs_(function.exprs.size()) {
+    for (std::size_t id = 0; objects && id < read_.size(); ++id)
+      read_[id] = function.places[id].kind == Place::Kind::Parameter && function.places[id].type == TypeKind::Object;
     for (const Block& block : function.blocks) {
       for (const Op& op : block.ops) {
         mark(op);
@@ -106,8 +109,8 @@ bool is_dead(const Reads& reads, Op& op) {
   }
 }
 
-bool drop_dead_ops(Function& function) {
-  const Reads reads(function);
+bool drop_dead_ops(Function& function, bool keep_objects) {
+  const Reads reads(function, keep_objects);
   std::size_t dropped = 0;
   for (Block& block : function.blocks) {
     dropped += std::erase_if(block.ops, [&](Op& op) { return is_dead(reads, op); });
@@ -334,8 +337,21 @@ void join_blocks(Function& function) {
   keep_blocks(function, reachable(function));
 }
 
+void drop_unused(Function& function) {
+  drop_overwritten(function);
+  while (drop_dead_ops(function, false)) {
+  }
+  join_blocks(function);
+}
+
 void simplify(Function& function) {
-  while (drop_dead_ops(function)) {
+  drop_unused(function);
+  Packer(function).pack();
+}
+
+void simplify_callee(Function& function) {
+  drop_overwritten(function);
+  while (drop_dead_ops(function, true)) {
   }
   join_blocks(function);
   Packer(function).pack();

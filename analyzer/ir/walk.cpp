@@ -94,6 +94,84 @@ std::vector<std::pair<std::size_t, std::size_t>> back_edges(const Function& func
   return result;
 }
 
+namespace {
+
+/// Finds strongly connected components, and in each, without its head, the next inner ones.
+class LoopOrder {
+ public:
+  explicit LoopOrder(const Function& function) : function_(function), numbers_(function.blocks.size()) {}
+
+  std::vector<std::uint32_t> run() {
+    enter(0);
+    while (!open_.empty()) {
+      Visit& visit = open_.back();
+      const auto& successors = function_.blocks[visit.block].successors;
+      if (visit.next == successors.size()) {
+        finish(visit);
+        continue;
+      }
+      const auto to = static_cast<std::uint32_t>(successors[visit.next]);
+      if (numbers_[to] == 0) {
+        enter(to);
+        continue;
+      }
+      ++visit.next;
+      if (!visit.is_inside) visit.reaches(numbers_[to]);
+    }
+    std::ranges::reverse(order_);
+    return std::move(order_);
+  }
+
+ private:
+  static constexpr std::uint32_t kDone = UINT32_MAX;
+  struct Visit {
+    std::uint32_t block = 0;
+    std::uint32_t head = 0;  ///< the lowest number that ways from it lead to
+    std::size_t next = 0;    ///< successor
+    bool is_head = false;    ///< of a loop
+    bool is_inside = false;  ///< its loop's other blocks are being put in order
+    void reaches(std::uint32_t number) {
+      if (number > head) return;
+      head = number;
+      is_head = true;
+    }
+  };
+
+  void enter(std::uint32_t block) {
+    numbers_[block] = ++last_;
+    component_.push_back(block);
+    open_.push_back({.block = block, .head = last_});
+  }
+
+  void finish(Visit& visit) {
+    if (!visit.is_inside && visit.head == numbers_[visit.block]) {
+      numbers_[visit.block] = kDone;
+      for (; component_.back() != visit.block; component_.pop_back()) numbers_[component_.back()] = 0;
+      component_.pop_back();
+      visit.is_inside = true;
+      visit.next = visit.is_head ? 0 : visit.next;
+      if (visit.is_head) return;
+    }
+    if (visit.is_inside) order_.push_back(visit.block);
+    const std::uint32_t head = visit.head;
+    open_.pop_back();
+    if (open_.empty()) return;
+    ++open_.back().next;
+    if (!open_.back().is_inside) open_.back().reaches(head);
+  }
+
+  const Function& function_;
+  std::vector<std::uint32_t> numbers_;  ///< by block; 0: not entered
+  std::uint32_t last_ = 0;
+  std::vector<std::uint32_t> component_;
+  std::vector<Visit> open_;
+  std::vector<std::uint32_t> order_;
+};
+
+}  // namespace
+
+std::vector<std::uint32_t> loop_by_loop(const Function& function) { return LoopOrder(function).run(); }
+
 std::vector<bool> blocks_in_loops(const Function& function) {
   // Strongly connected components, by Tarjan without recursion.
   const std::size_t count = function.blocks.size();

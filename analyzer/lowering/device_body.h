@@ -138,7 +138,7 @@ class Body {
   llvm::DenseMap<const clang::Stmt*, bool> left_by_;  ///< is_left_by()
   unsigned ends_ = 0;                                 ///< times that some threads ended in what was walked
   std::vector<Ways*> breaks_, continues_;
-  std::vector<Mark> marks_;
+  const std::vector<Mark>& marks_;
 };
 
 }  // namespace streamsan::analyzer::device

@@ -64,6 +64,9 @@ class Summaries {
   /// The summary of a function. nullptr: it has no body that can be read (a template's pattern, say).
   std::shared_ptr<const Summary> of(const clang::FunctionDecl& function);
 
+  /// What the text of the function has of marks_in(), the same for all instances of a template.
+  const std::vector<Mark>& marks(const clang::FunctionDecl& definition);
+
   /// Allows another kernel its share of work.
   void refill() { statements_left_ = kMostStatements; }
   /// One statement is about to be visited. False: the share is used up.
@@ -77,10 +80,12 @@ class Summaries {
     const clang::FunctionDecl* function = nullptr;
     std::shared_ptr<const Summary> so_far;
     bool unsettled = false;  ///< used the summary so far of a function further out: not to be kept
+    bool met_again = false;  ///< its summary so far was used
   };
   std::size_t statements_left_ = kMostStatements;
   std::vector<Open> open_;
   std::unordered_map<const clang::FunctionDecl*, std::shared_ptr<const Summary>> done_;
+  std::unordered_map<unsigned, std::vector<Mark>> marks_;  ///< by the location of a body
 };
 
 }  // namespace streamsan::analyzer::device

@@ -48,8 +48,11 @@ bool jumps_out(const clang::Stmt* statement, bool in_loop = false) {
 }  // namespace
 
 Body::Body(Summaries& summaries, const clang::FunctionDecl& definition)
-    : summaries_(summaries), function_(definition), context_(definition.getASTContext()), bounds_(definition, &moved_) {
-  marks_ = marks_in(definition);
+    : summaries_(summaries),
+      function_(definition),
+      context_(definition.getASTContext()),
+      bounds_(definition, &moved_),
+      marks_(summaries.marks(definition)) {
   for (const clang::ParmVarDecl* parameter : definition.parameters()) memory_.add_parameter(parameter);
   memory_.add_parameter(&kThis);
   add_device_variables(definition.getBody());
@@ -233,7 +236,7 @@ void Body::walk_block(const clang::CompoundStmt& block, bool data) {
     walk(child, data);
     const auto* condition = dyn_cast<clang::IfStmt>(child);
     if (condition != nullptr && condition->isConsteval()) condition = nullptr;
-    if (condition != nullptr && jumps(condition) && on_data(condition->getCond())) data = true;
+    if (!data && condition != nullptr && on_data(condition->getCond()) && jumps(condition)) data = true;
     if (condition != nullptr && leaves(condition->getThen()) && !jumps(condition->getElse())) {
       bounds_.assume(condition->getCond(), false);
     } else if (ended != ends_ || is_left_by(*child)) {

@@ -12,6 +12,7 @@
 // The same access twice in a row, with nothing in between, is one.
 #include "analyzer/lowering/host_touches.h"
 
+#include "analyzer/ir/changes.h"
 #include "analyzer/lowering/device_memory.h"
 #include "analyzer/lowering/host_builder.h"
 #include "analyzer/lowering/host_expressions.h"
@@ -80,7 +81,7 @@ void Touches::ask_flag(const clang::Expr& flag, const clang::Expr& where) {
   const auto* named = llvm::dyn_cast<clang::DeclRefExpr>(strip(&flag));
   const auto* variable = named == nullptr ? nullptr : llvm::dyn_cast<clang::VarDecl>(named->getDecl());
   if (variable != nullptr && variable->hasLocalStorage() && !variable->getType()->isReferenceType()) return;
-  out_.emit({.kind = OpKind::MaySync, .site = out_.site(where), .name = "volatile"});
+  out_.emit({.kind = OpKind::MaySync, .site = out_.site(where), .name = ir::kVolatileRead});
 }
 
 void Touches::touch(ir::PlaceId touched, ir::Mode mode, const clang::Expr& where) {

@@ -22,10 +22,15 @@ bool is_same_site(const ir::Site& a, const ir::Site& b) {
   return all(a) == all(b);
 }
 
-bool is_same(const ir::Function& a, const ir::Function& b) {
+bool is_built_alike(const ir::Function& a, const ir::Function& b) {
   return a.blocks == b.blocks && a.places == b.places && a.exprs == b.exprs && a.parameters == b.parameters &&
          a.per_thread_default_stream == b.per_thread_default_stream && a.hidden == b.hidden &&
-         a.incomplete == b.incomplete && a.site == b.site && std::ranges::equal(a.sites, b.sites, is_same_site);
+         a.incomplete == b.incomplete && a.site == b.site &&
+         std::ranges::equal(a.sites, b.sites, {}, &ir::Site::call, &ir::Site::call);
+}
+
+bool is_same(const ir::Function& a, const ir::Function& b) {
+  return is_built_alike(a, b) && std::ranges::equal(a.sites, b.sites, is_same_site);
 }
 
 }  // namespace
@@ -34,17 +39,29 @@ Instances::Instances(const ir::Program& program, const std::vector<std::string>&
   for (const std::string& usr : usrs) ++declared_[declaration(program.functions.at(usr))];
 }
 
-bool Instances::has_others(const ir::Function& closed) const {
+bool Instances::is_worth_keeping(const ir::Function& closed) const {
+  constexpr std::size_t kLarge = 100;  // blocks
   const auto found = declared_.find(declaration(closed));
-  return found != declared_.end() && found->second > 1 && found->first != Position{};
+  return closed.blocks.size() >= kLarge ||
+         (found != declared_.end() && found->second > 1 && found->first != Position{});
 }
 
-bool Instances::is_known(const ir::Function& closed) const {
+const std::string* Instances::gave_up(const ir::Function& closed) const {
+  static const std::string kDidNot;
   const auto found = shows_nothing_.find(declaration(closed));
-  return found != shows_nothing_.end() &&
-         std::ranges::any_of(found->second, [&](const ir::Function& other) { return is_same(closed, other); });
+  if (found != shows_nothing_.end() &&
+      std::ranges::any_of(found->second, [&](const ir::Function& other) { return is_same(closed, other); }))
+    return &kDidNot;
+  for (const GivenUp& other : given_up_)
+    if (is_built_alike(closed, other.closed)) return &other.why;
+  return nullptr;
 }
 
-void Instances::keep(ir::Function closed) { shows_nothing_[declaration(closed)].push_back(std::move(closed)); }
+void Instances::keep(ir::Function closed, const std::string& gave_up) {
+  if (!gave_up.empty())
+    given_up_.push_back({std::move(closed), gave_up});
+  else if (const Position declared = declaration(closed); declared != Position{})
+    shows_nothing_[declared].push_back(std::move(closed));
+}
 
 }  // namespace streamsan::analyzer

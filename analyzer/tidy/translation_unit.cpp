@@ -121,10 +121,10 @@ Verdict look_at(ir::Function closed, const ir::Program& program, const EngineOpt
   return verdict;
 }
 
-/// Nor to any other that does the same: no caller of its own was asked.
-bool shows_nothing(const Verdict& verdict) {
-  return verdict.gave_up.empty() && !verdict.of_callers && verdict.hazards.empty() && verdict.duties.empty() &&
-         verdict.settled.empty();
+/// So does any other that does the same: it shows nothing, and no caller of its own was asked, or is too large.
+bool is_for_all(const Verdict& verdict) {
+  if (!verdict.gave_up.empty()) return verdict.gave_up != kNoStepsLeft;
+  return !verdict.of_callers && verdict.hazards.empty() && verdict.duties.empty() && verdict.settled.empty();
 }
 
 Hazard hazard_of(const GridWait& wait) {
@@ -236,14 +236,16 @@ Analysis analyze_translation_unit(clang::ASTContext& context, const Settings& se
     Verdict verdict{.duties = {}, .hazards = {}, .gave_up = kNoStepsLeft};
     if (limits.most_steps > 0) {
       ir::Function closed = inliner.close(usr);
-      const bool known = instances.is_known(closed);
+      ir::drop_unused(closed);
+      const std::string* known = instances.gave_up(closed);
       std::optional<ir::Function> as_closed;
-      if (!known && instances.has_others(closed)) as_closed = closed;
+      if (known == nullptr && instances.is_worth_keeping(closed)) as_closed = closed;
       ir::expand_graph_launches(closed);
       std::ranges::move(records_on_wrong_devices(closed, lowered.program), std::back_inserter(failing_records));
       with_streams = has_stream_operations(closed);
-      verdict = known ? Verdict() : look_at(std::move(closed), lowered.program, limits, roles, with_streams);
-      if (as_closed && shows_nothing(verdict)) instances.keep(std::move(*as_closed));
+      verdict.gave_up = known == nullptr ? "" : *known;
+      if (known == nullptr) verdict = look_at(std::move(closed), lowered.program, limits, roles, with_streams);
+      if (as_closed && is_for_all(verdict)) instances.keep(std::move(*as_closed), verdict.gave_up);
       limits.most_steps -= std::min(limits.most_steps, verdict.steps);
     }
     root->gave_up = verdict.gave_up;

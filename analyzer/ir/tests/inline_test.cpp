@@ -313,5 +313,68 @@ TEST(Inline, ManyFunctionsCloseInTimeOfTheirSize) {
   EXPECT_GE(f.blocks.at(0).ops.size(), 100U);
 }
 
+/// `usr` closed by an inliner that has closed it once before.
+std::string closed_again(const std::string& text, const std::string& usr, const InlineOptions& options = {}) {
+  const Program program = program_of(text);
+  Inliner inliner(program, options);
+  static_cast<void>(inliner.close(usr));
+  return print(inliner.close(usr));
+}
+
+TEST(Inline, ASecondCallIsACopyOfTheClosedCallee) {
+  const std::string text = R"(
+function f
+  call "g"(&this.H::s)
+  call "g"(&this.H::t)
+function g
+  parameter &s stream
+  local unused integer
+  fresh unused
+  call "h"(&s)
+  call "h"(&s)
+  return
+function h
+  parameter &s stream
+  sync_stream s
+  return
+)";
+  const std::string first = "  sync_stream this.H::s\n", second = "  sync_stream this.H::t\n";
+  EXPECT_EQ(closed(text), "bb0:\n  fresh unused\n" + first + first + second + second);
+  EXPECT_EQ(closed_again(text, "f").find("fresh unused"), std::string::npos);
+}
+
+TEST(Inline, TheSameLimitsHoldForCopies) {
+  const std::string text = R"(
+function f
+  call "g"()
+  call "g"()
+function g
+  call "h"()
+  return
+function h
+  sync_device
+  return
+)";
+  EXPECT_NE(closed_again(text, "f").find("sync_device"), std::string::npos);
+  EXPECT_EQ(closed_again(text, "f", {.deepest = 1}).find("sync_device"), std::string::npos);
+  EXPECT_EQ(closed_again(text, "f", {.most_blocks = 4}).find("sync_device"), std::string::npos);
+}
+
+TEST(Inline, ACalleeThatCallsItsCallerIsNotCopied) {
+  const std::string text = R"(
+function f
+  call "g"()
+  call "g"()
+  sync_device
+  return
+function g
+  call "f"()
+  return
+)";
+  const std::string again = closed_again(text, "f");
+  EXPECT_EQ(again.find("sync_device"), again.rfind("sync_device"));
+  EXPECT_NE(again.find("may_sync"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace streamsan::analyzer::ir

@@ -52,6 +52,23 @@ TEST(Simplify, DropsChains) {
             "assign assign sync_stream ");
 }
 
+TEST(Simplify, DropsNumbersThatAreStoredOver) {
+  const std::string read = "  assign this.n = h.a\n";
+  EXPECT_EQ(ops(simplified("  fresh h.a\n  fresh h.a\n" + read)), "fresh assign ");
+  EXPECT_EQ(ops(simplified("  fresh h.a\n  fresh h.b\n  fresh h.a\n  fresh h.b\n" + read)), "fresh fresh assign ");
+}
+
+TEST(Simplify, KeepsNumbersThatMayBeReadBefore) {
+  const std::string over = "  fresh h.a\n  assign this.n = h.a\n";
+  EXPECT_EQ(ops(simplified("  fresh h.a\n  assign this.m = h.a\n" + over)), "fresh assign fresh assign ");
+  EXPECT_EQ(ops(simplified("  fresh h.a\n  assign this.o = h\n" + over)), "fresh assign fresh assign ");
+  EXPECT_EQ(ops(simplified("  fresh h.a\n  may_sync\n" + over)), "fresh may_sync fresh assign ");
+  EXPECT_EQ(ops(simplified("  fresh h.a\n  assign this.m = p->q\n" + over)), "fresh assign fresh assign ");
+  EXPECT_EQ(ops(simplified("  fresh h[i]\n  fresh h[i]\n  assign this.n = h[i]\n")), "fresh fresh assign ");
+  EXPECT_EQ(ops(simplified("  fresh h.a\n  branch {n} b c\nb:\n  fresh h.a\nc:\n  assign this.n = h.a\n")),
+            "fresh | fresh | assign ");
+}
+
 TEST(Simplify, KeepsWhatTheCallerSees) {
   EXPECT_EQ(ops(simplified("  fresh r\n  fresh *p\n  fresh this.n\n  fresh ::g\n")), "fresh fresh fresh fresh ");
   EXPECT_EQ(ops(simplified("  fresh n\n  fresh p\n")), "");

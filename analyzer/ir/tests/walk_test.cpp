@@ -39,6 +39,23 @@ TEST(Walk, InnerLoopsAreFoundBeforeTheirOuterOnes) {
   EXPECT_EQ(back_edges(nested), (Edges{{2, 2}, {3, 1}}));
 }
 
+TEST(Walk, ALoopIsInOnePiece) {
+  // Whichever way a branch says first: 4 and 5 follow the loop of 1, 2 and 3.
+  const std::vector<std::uint32_t> order{0, 1, 2, 3, 4, 5};
+  EXPECT_EQ(loop_by_loop(graph({{1}, {2, 4}, {3}, {1}, {5}, {}})), order);
+  EXPECT_EQ(loop_by_loop(graph({{1}, {4, 2}, {3}, {1}, {5}, {}})), order);
+}
+
+TEST(Walk, AnInnerLoopIsInOnePieceOfTheOuterOne) {
+  // 2 and 3 are a loop in that of 1 to 4; 3 may leave both.
+  EXPECT_EQ(loop_by_loop(graph({{1}, {5, 2}, {4, 3}, {5, 2}, {1}, {}})),
+            (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5}));
+}
+
+TEST(Walk, WhatIsNotReachedHasNoPlaceInTheOrder) {
+  EXPECT_EQ(loop_by_loop(graph({{2, 3}, {2}, {4}, {4}, {}})).size(), 4U);
+}
+
 TEST(Walk, WhatNothingLeadsToHasNone) {
   const Function dead = graph({{}, {1}});
   EXPECT_EQ(back_edges(dead), Edges{});
