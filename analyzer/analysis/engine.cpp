@@ -4,10 +4,10 @@
 //
 // First what places hold (store.h), then what is pending (order.h), each over the blocks until nothing changes, a loop
 // before what follows it. The order is computed with the final stores: a value that turns out to be merged at a loop's
-// head is so from the first visit on, and no access is left in the state under a name that was right only for the first
-// guess. Then each op is looked at with the state before it (inspector.h). Where accesses are kept from being a conflict only
-// by two names that may mean one stream, the order is computed again under what is believed of them (beliefs.h), and
-// looked at again.
+// head is so from the first visit on, and no access is left in the state under a name that was right only for the
+// first guess. Then each op is looked at with the state before it (inspector.h). Where accesses are kept from being a
+// conflict only by two names that may mean one stream, the order is computed again under what is believed of them
+// (beliefs.h), and looked at again.
 //
 // Ops age the state before they run (values.h): whatever an op in a loop made before becomes an older one. An edge to a
 // block ages what is merged there and comes with another value this time.

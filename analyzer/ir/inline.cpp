@@ -26,9 +26,10 @@
 // Cost: proportional to the closed function. Places, expressions and sites of a callee are copied when first used, and
 // a parameter that is not used is not assigned.
 //
-// A callee that is called a second time is closed for itself, what nothing in it reads is dropped, and from then on that
-// is copied: a table that hundreds of stores make, and the layers of a library, are walked through once. It is what
-// would be copied call by call, as long as none of the limits is met, and no function on the way to the call is in it.
+// A callee that is called a second time is closed for itself, what nothing in it reads is dropped, and from then on
+// that is copied: a table that hundreds of stores make, and the layers of a library, are walked through once. It is
+// what would be copied call by call, as long as none of the limits is met, and no function on the way to the call is
+// in it.
 #include "analyzer/ir/inline.h"
 
 #include <algorithm>
@@ -390,7 +391,7 @@ const ClosedCallee* Inliner::closed(const std::string& usr) {
   if (is_new || callee.tried) return callee.closed.get();
   callee.tried = true;
   const Function& function = program_.functions.find(usr)->second;
-  // Without a Return, its own ends would not be told from those of its callees.
+  // Without a Return, nothing would distinguish its own ends from those of its callees.
   if (levels(usr) >= options_.deepest || std::ranges::none_of(function.blocks, has_return)) return nullptr;
   ClosedCallee made = close(function);
   if (made.cut) return nullptr;

@@ -6,11 +6,12 @@
 //   if (type == Q4 && n == 16) return Config(128, 1, 64);
 //
 // Branches without an effect are no blocks of their own, so the constructor's stores to the one result follow each
-// other. They would be copied and analysed for every function that asks the table. Only the last ones are kept, and then
-// nothing reads the parameters of the others (simplify.cpp).
+// other. They would be copied and analysed for every function that asks the table. Only the last ones are kept, and
+// then nothing reads the parameters of the others (simplify.cpp).
 //
-// Followed are numbers in the function's own variables and their fields. A block is walked through from its end. An op that names a variable in any other way than to overwrite a part of it may read all of it, and one
-// that reads through a pointer, or may run unknown code, may read every variable.
+// Followed are numbers in the function's own variables and their fields. A block is walked through from its end. An op
+// that names a variable in any other way than to overwrite a part of it may read all of it, and one that reads through
+// a pointer, or may run unknown code, may read every variable.
 #include <algorithm>
 #include <cstdint>
 #include <vector>

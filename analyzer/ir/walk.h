@@ -83,9 +83,9 @@ bool always_runs(const Function& function, std::size_t block, std::size_t op);
 /// The back edges of a depth-first walk from the entry, from and to, as the walk finds them: `to` is a loop's head.
 std::vector<std::pair<std::size_t, std::size_t>> back_edges(const Function& function);
 
-/// The reachable blocks, each behind those that lead to it, back edges aside, and each loop in one piece: its head, then
-/// its other blocks, inner loops likewise, and only then what follows the loop. Who always takes the first block that has
-/// to be looked at again is done with a loop before going on (Bourdoncle's weak topological order).
+/// The reachable blocks, each behind those that lead to it, back edges aside, and each loop in one piece: its head,
+/// then its other blocks, inner loops likewise, and only then what follows the loop. Who always takes the first block
+/// that has to be looked at again is done with a loop before going on (Bourdoncle's weak topological order).
 std::vector<std::uint32_t> loop_by_loop(const Function& function);
 
 /// By block: a way leads from its end to its start again.

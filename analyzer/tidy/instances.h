@@ -3,8 +3,8 @@
 // Functions that are one and the same to the analysis: instances of a template for types of one size, most of all.
 //
 // A file that dispatches over types has dozens of them, each closed over the same callees. Where one of them showed
-// nothing, and nothing was asked of it that depends on who calls it, the others show nothing either. Where one was given
-// up, so is whatever is built like it, wherever that stands: no site has a say in that.
+// nothing, and nothing was asked of it that depends on who calls it, the others show nothing either. Where one was
+// given up, so is whatever is built like it, wherever that stands: no site has a say in that.
 #pragma once
 
 #include <map>
