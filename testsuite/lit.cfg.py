@@ -139,9 +139,8 @@ if not gpu and not config.emulated:
 # NVIDIA's library, need not find that out in every test. No test is to depend on what another one has measured.
 # A line about waits would be in the reports of many.
 defaults = "kernel_code=0 footprint_cache=off mention_waits=0" + ("" if gpu else " footprints=inferred")
-# An emulator takes so long for a fault that the share of time that guards may take would be used up at once.
-if config.emulated:
-    defaults += " host_guard_cost=100"
+# On an emulator or a busy machine a fault takes so long that the share of time that guards may take is used up at once.
+defaults += " host_guard_cost=100"
 # A program that hangs fails its test and not the whole suite. (lit's own time limit needs a package that may be
 # absent.)
 patience = 900 if config.emulated else 120
