@@ -439,11 +439,12 @@ Outcome Cuda::called(Machine& machine, const llvm::Function& function, const std
     return Outcome::Done;
   }
   if (give(machine, name, arguments, result)) return Outcome::Done;
-  if (launch(machine, host_call(name), arguments) || kernel_handles_.call(machine, host_call(name), arguments)) {
+  const HostCall what = host_call(name);
+  if (launch(machine, what, arguments) || kernel_handles_.call(machine, what, arguments)) {
     machine.event();
     return Outcome::Done;
   }
-  if (property(machine, host_call(name), arguments, result)) return Outcome::Done;
+  if (property(machine, what, arguments, result)) return Outcome::Done;
   const bool cuda = is_cuda_name(name);
   const Model* model = spelled(name, arguments.size());
   if (message(machine, model, name, arguments)) return Outcome::Done;

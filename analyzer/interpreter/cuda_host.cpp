@@ -106,7 +106,7 @@ bool Cuda::property(Machine& machine, HostCall what, const Arguments& arguments,
   const auto out = [&](std::size_t argument, Word value, std::size_t size) {
     return machine.store(arguments.word(argument), value, size);
   };
-  const auto text = [&] { return reinterpret_cast<Word>(machine.memory().heap(16)); };
+  const auto block = [&] { return reinterpret_cast<Word>(machine.memory().heap(16)); };
   switch (what) {
     case HostCall::DeviceHandle:
       return out(0, arguments.word32(1), 4);
@@ -118,7 +118,7 @@ bool Cuda::property(Machine& machine, HostCall what, const Arguments& arguments,
       return out(0, at, 8);
     }
     case HostCall::CreateMemory:
-      return out(0, text(), 8);
+      return out(0, block(), 8);
     case HostCall::DeviceMemory:
       return out(0, Word{80} << 30U, 8);
     case HostCall::DeviceCount:
@@ -144,9 +144,9 @@ bool Cuda::property(Machine& machine, HostCall what, const Arguments& arguments,
     case HostCall::ElapsedTime:
       return out(0, 0x3f800000, 4);
     case HostCall::ErrorTextStored:
-      return out(1, text(), 8);
+      return out(1, block(), 8);
     case HostCall::ErrorText: {
-      const Word at = text();
+      const Word at = block();
       if (result != nullptr) std::memcpy(result, &at, sizeof at);
       return true;
     }

@@ -25,6 +25,8 @@
 namespace streamsan::analyzer {
 namespace {
 
+bool ends_soon = false;  // process_ends_soon()
+
 /// Announces what templates were made into, and classes with a virtual table.
 class Announcer : public clang::DynamicRecursiveASTVisitor {
  public:
@@ -98,8 +100,10 @@ HostModule::HostModule(clang::ASTContext& context) : llvm_(std::make_unique<llvm
   module_ = generator_->GetModule();
 }
 
-/// The process ends soon: to take the code apart, instruction by instruction, would take longer than to run it.
+void HostModule::process_ends_soon() { ends_soon = true; }
+
 HostModule::~HostModule() {
+  if (!ends_soon) return;
   llvm::BuryPointer(std::move(generator_));
   llvm::BuryPointer(std::move(llvm_));
 }

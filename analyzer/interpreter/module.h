@@ -26,6 +26,10 @@ class HostModule {
   HostModule(const HostModule&) = delete;
   HostModule& operator=(const HostModule&) = delete;
 
+  /// From here on modules are not taken apart when they end, instruction by instruction, which takes longer than to run
+  /// them. For a process that ends with its source; clang-tidy, which loads the plug-in, may have hundreds to go.
+  static void process_ends_soon();
+
   /// nullptr: no code could be made.
   [[nodiscard]] const llvm::Module* module() const { return module_; }
   /// The declaration that a symbol stands for, or nullptr.

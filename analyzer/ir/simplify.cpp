@@ -326,6 +326,14 @@ class Packer {
   Kept<SiteId, Site> sites_;
 };
 
+/// `keep_objects`: what is done to those that are given by value.
+void drop_unused(Function& function, bool keep_objects) {
+  drop_overwritten(function);
+  while (drop_dead_ops(function, keep_objects)) {
+  }
+  join_blocks(function);
+}
+
 }  // namespace
 
 void join_blocks(Function& function) {
@@ -337,12 +345,7 @@ void join_blocks(Function& function) {
   keep_blocks(function, reachable(function));
 }
 
-void drop_unused(Function& function) {
-  drop_overwritten(function);
-  while (drop_dead_ops(function, false)) {
-  }
-  join_blocks(function);
-}
+void drop_unused(Function& function) { drop_unused(function, false); }
 
 void simplify(Function& function) {
   drop_unused(function);
@@ -350,10 +353,7 @@ void simplify(Function& function) {
 }
 
 void simplify_callee(Function& function) {
-  drop_overwritten(function);
-  while (drop_dead_ops(function, true)) {
-  }
-  join_blocks(function);
+  drop_unused(function, true);
   Packer(function).pack();
 }
 

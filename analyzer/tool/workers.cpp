@@ -19,6 +19,7 @@
 #include <numeric>
 #include <optional>
 
+#include "analyzer/interpreter/module.h"
 #include "analyzer/tool/signals.h"
 #include "analyzer/tool/toolkit.h"
 #include "clang-tidy/tool/ClangTidyMain.h"
@@ -90,6 +91,7 @@ void open_as(int descriptor, const char* path, int flags) {
     words.push_back(argument.c_str());
   }
   words.push_back(nullptr);
+  HostModule::process_ends_soon();
   std::exit(clang::tidy::clangTidyMain(static_cast<int>(words.size()) - 1, words.data()));
 }
 
