@@ -62,21 +62,18 @@ function(streamsan_unite target)
 endfunction()
 
 # streamsan_add_headers(NAME LINK target... HEADERS header... [OPTIONS option...]): for streamsan_use_headers(target
-# NAME). Precompiled twice, as position-independent code of libraries and of executables differ.
+# NAME). Precompiled once, as position-independent code of libraries: executables that use them are compiled like that,
+# too.
 function(streamsan_add_headers name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK;HEADERS;OPTIONS")
-  if(NOT STREAMSAN_PRECOMPILED_HEADERS OR TARGET ${name}_library)
+  if(NOT STREAMSAN_PRECOMPILED_HEADERS OR TARGET ${name})
     return()
   endif()
   file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp CONTENT "// Has no content: its headers are what is wanted.\n")
-  foreach(kind library executable)
-    add_library(${name}_${kind} OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
-    target_link_libraries(${name}_${kind} PRIVATE ${arg_LINK})
-    target_compile_options(${name}_${kind} PRIVATE ${arg_OPTIONS})
-    target_precompile_headers(${name}_${kind} PRIVATE ${arg_HEADERS})
-  endforeach()
-  set_target_properties(${name}_executable PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-  target_compile_options(${name}_executable PRIVATE -fPIE)
+  add_library(${name} OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
+  target_link_libraries(${name} PRIVATE ${arg_LINK})
+  target_compile_options(${name} PRIVATE ${arg_OPTIONS})
+  target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
 endfunction()
 
 function(streamsan_use_headers target name)
@@ -85,10 +82,9 @@ function(streamsan_use_headers target name)
   endif()
   get_target_property(type ${target} TYPE)
   if(type STREQUAL EXECUTABLE)
-    target_precompile_headers(${target} REUSE_FROM ${name}_executable)
-  else()
-    target_precompile_headers(${target} REUSE_FROM ${name}_library)
+    target_compile_options(${target} PRIVATE -fPIC)
   endif()
+  target_precompile_headers(${target} REUSE_FROM ${name})
 endfunction()
 
 # What nearly every source of the libraries includes.
@@ -124,11 +120,17 @@ set(streamsan_test_headers
 # which saves more than half of their time. What they test is optimised as everywhere.
 set(streamsan_test_options $<$<CONFIG:RelWithDebInfo,Release>:-O0>)
 
+# streamsan_use_test_headers(target [header...]): more headers, which many of its sources include, are precompiled for
+# this target alone.
 function(streamsan_use_test_headers target)
   find_package(GTest REQUIRED)
+  target_compile_options(${target} PRIVATE ${streamsan_test_options})
+  if(STREAMSAN_PRECOMPILED_HEADERS AND ARGN)
+    target_precompile_headers(${target} PRIVATE ${streamsan_test_headers} ${ARGN})
+    return()
+  endif()
   streamsan_add_headers(streamsan_test_headers LINK streamsan_warnings GTest::gtest HEADERS ${streamsan_test_headers}
     OPTIONS ${streamsan_test_options})
-  target_compile_options(${target} PRIVATE ${streamsan_test_options})
   streamsan_use_headers(${target} streamsan_test_headers)
 endfunction()
 
