@@ -49,12 +49,17 @@ constexpr std::size_t kLeastFreeBytes = std::size_t{512} << 20;  // of device me
 // guest may wait for a thread that we hold back, and the driver for the host function.
 constexpr std::uint32_t kPatchingPatience = 60'000;
 constexpr std::uint32_t kStoppingPatience = 100;  // ms
+// That there was memory enough holds for a while: the driver takes 30 µs to answer.
+constexpr std::uint64_t kMemoryFor = 10 * kNanosecondsPerMillisecond;
+// Most kernels that are measured end in less. Who sleeps instead wakes some 50 µs late.
+constexpr std::uint64_t kAwakeForKernel = 200'000;  // ns
 
 struct Context {
   CUcontext handle = nullptr;
   bool lost = false;  // it died, or was about to, when nothing could be given back: nothing of it is there any more
   bool patches_added = false;
   CUevent event = nullptr;
+  std::uint64_t had_memory_ns = 0;  // when memory was last seen to be enough
   DeviceMarks marks;
 };
 
@@ -120,10 +125,14 @@ Context* context_of(CUstream stream) {
 }
 
 /// Too little memory, and the guest's own next allocation would fail because of us.
-bool is_memory_short() {
+bool is_memory_short(Context& context) {
+  const std::uint64_t now = monotonic_ns();
+  if (context.had_memory_ns && now - context.had_memory_ns < kMemoryFor) return false;
   std::size_t free_bytes = 0;
   std::size_t total = 0;
-  return g_driver.cuMemGetInfo_v2(&free_bytes, &total) != CUDA_SUCCESS || free_bytes < kLeastFreeBytes;
+  if (g_driver.cuMemGetInfo_v2(&free_bytes, &total) != CUDA_SUCCESS || free_bytes < kLeastFreeBytes) return true;
+  context.had_memory_ns = now;
+  return false;
 }
 
 /// The function that the handle launches, its code loaded; null: the driver does not tell.
@@ -144,8 +153,8 @@ const char* find_module(Current& current) {
 
 /// The GPU is idle, and stays so.
 const char* patch_module(Current& current) {
-  if (is_memory_short()) return "little device memory is free";
   Context& context = *current.context;
+  if (is_memory_short(context)) return "little device memory is free";
   if (!context.patches_added) {
     if (const char* problem = add_patches(context.handle)) {
       if (problem == kExcluded) current.failure = kStreamSanDead;
@@ -290,14 +299,15 @@ enum class Wait { Done, Late, Error };
 Wait wait_for_kernel() {
   Context& context = *g_current.context;
   if (g_driver.cuEventRecord(context.event, g_current.stream) != CUDA_SUCCESS) return Wait::Error;
-  const std::uint64_t deadline = monotonic_ns() + g_host.patience_ms * kNanosecondsPerMillisecond;
-  for (unsigned turn = 0;; ++turn) {
+  const std::uint64_t began = monotonic_ns();
+  for (unsigned naps = 0;;) {
     const CUresult result = g_driver.cuEventQuery(context.event);
     if (result == CUDA_SUCCESS) return Wait::Done;
     if (result != CUDA_ERROR_NOT_READY) return Wait::Error;
-    if (monotonic_ns() > deadline) return Wait::Late;
-    if (turn < 50) continue;
-    const timespec nap{0, turn < 1000 ? 20'000 : 200'000};
+    const std::uint64_t waited = monotonic_ns() - began;
+    if (waited > g_host.patience_ms * kNanosecondsPerMillisecond) return Wait::Late;
+    if (waited < kAwakeForKernel) continue;
+    const timespec nap{0, ++naps < 1000 ? 20'000 : 200'000};
     nanosleep(&nap, nullptr);
   }
 }

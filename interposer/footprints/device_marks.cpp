@@ -36,7 +36,7 @@ bool DeviceMarks::allocate(const DriverCalls& driver, std::uint32_t slots) {
   void* keys_here = nullptr;
   const std::uint64_t key_bytes = slots * sizeof(unsigned long long);
   bool done = driver.cuMemAlloc_v2(&words_, slots * kPerSlot + sizeof(Marks)) == CUDA_SUCCESS &&
-              driver.cuMemHostAlloc(&keys_here, key_bytes, 0) == CUDA_SUCCESS;
+              driver.cuMemHostAlloc(&keys_here, key_bytes + sizeof(Marks), 0) == CUDA_SUCCESS;
   keys_ = words_ + slots * kSlotBytes;
   table_ = keys_ + key_bytes;
   host_keys_ = static_cast<unsigned long long*>(keys_here);
@@ -81,7 +81,7 @@ const char* DeviceMarks::prepare(const DriverCalls& driver, std::uint64_t most_b
     wanted_ = kFirstSlots;
   }
   if (!staging_) return "there is no memory for the marks";
-  if (slots_ >= wanted_) return dirty_ && !clear(driver, slots_) ? "its marks cannot be cleared" : nullptr;
+  if (slots_ >= wanted_) return clear_left_over(driver);
   // What we hold may be given up for more, so it counts as free.
   std::size_t free_bytes = 0;
   std::size_t total = 0;
@@ -92,7 +92,7 @@ const char* DeviceMarks::prepare(const DriverCalls& driver, std::uint64_t most_b
   while (slots > 16 && slots * kPerSlot > room) slots /= 2;
   at_limit_ = slots < wanted_;
   wanted_ = slots;
-  if (slots <= slots_) return dirty_ && !clear(driver, slots_) ? "its marks cannot be cleared" : nullptr;
+  if (slots <= slots_) return clear_left_over(driver);
   const std::uint32_t before = slots_;
   if (allocate(driver, slots)) return nullptr;
   // Somebody else took the memory: go back to what there was.
@@ -101,38 +101,53 @@ const char* DeviceMarks::prepare(const DriverCalls& driver, std::uint64_t most_b
   return allocate(driver, wanted_) ? nullptr : "there is no device memory for the marks";
 }
 
+const char* DeviceMarks::clear_left_over(const DriverCalls& driver) {
+  if (!dirty_) return nullptr;
+  const bool cleared = clear(driver, slots_) && driver.cuStreamSynchronize(stream_) == CUDA_SUCCESS;
+  dirty_ = !cleared;
+  return cleared ? nullptr : "its marks cannot be cleared";
+}
+
+/// How many regions from `first` on, but not beyond `end`, have their marks in a row.
+std::size_t DeviceMarks::slots_in_row(std::size_t first, std::size_t end) const {
+  std::size_t last = first + 1;
+  while (last < end && slot_in(host_keys_[last]) == slot_in(host_keys_[last - 1]) + 1) ++last;
+  return last - first;
+}
+
+/// Waits for nothing: nobody looks at the marks before the context has been idle once more. `used`: of the regions in
+/// host_keys_.
 bool DeviceMarks::clear(const DriverCalls& driver, std::size_t used) {
   bool done = true;
   if (used > slots_ / 4) {
     done = driver.cuMemsetD8Async(words_, 0, slots_ * kSlotBytes, stream_) == CUDA_SUCCESS;
   } else {
-    for (std::size_t i = 0; i < used && done; ++i) {
-      done =
-          driver.cuMemsetD8Async(words_ + slot_in(host_keys_[i]) * kSlotBytes, 0, kSlotBytes, stream_) == CUDA_SUCCESS;
+    for (std::size_t first = 0, count = 0; first < used && done; first += count) {
+      count = slots_in_row(first, used);
+      done = driver.cuMemsetD8Async(words_ + slot_in(host_keys_[first]) * kSlotBytes, 0, count * kSlotBytes, stream_) ==
+             CUDA_SUCCESS;
     }
   }
-  const Marks fresh{reinterpret_cast<unsigned long long*>(keys_), reinterpret_cast<std::uint32_t*>(words_), slots_ - 1,
-                    0};
-  std::memcpy(staging_, &fresh, sizeof fresh);
   done = done && driver.cuMemsetD8Async(keys_, 0, slots_ * sizeof(unsigned long long), stream_) == CUDA_SUCCESS &&
-         driver.cuMemcpyHtoDAsync_v2(table_, staging_, sizeof fresh, stream_) == CUDA_SUCCESS &&
-         driver.cuStreamSynchronize(stream_) == CUDA_SUCCESS;
+         driver.cuMemsetD8Async(table_ + offsetof(Marks, overflow), 0, sizeof Marks::overflow, stream_) == CUDA_SUCCESS;
   dirty_ = !done;
   return done;
 }
 
 bool DeviceMarks::read_slots(const DriverCalls& driver, std::size_t used, Runs& runs) {
-  for (std::size_t first = 0; first < used; first += kBatch) {
-    const std::size_t count = std::min(kBatch, used - first);
-    for (std::size_t i = 0; i < count; ++i) {
-      const CUdeviceptr from = words_ + slot_in(host_keys_[first + i]) * kSlotBytes;
-      if (driver.cuMemcpyDtoHAsync_v2(staging_ + i * kSlotBytes, from, kSlotBytes, stream_) != CUDA_SUCCESS)
+  for (std::size_t batch = 0; batch < used; batch += kBatch) {
+    const std::size_t end = std::min(batch + kBatch, used);
+    for (std::size_t first = batch, count = 0; first < end; first += count) {
+      count = slots_in_row(first, end);
+      if (driver.cuMemcpyDtoHAsync_v2(staging_ + (first - batch) * kSlotBytes,
+                                      words_ + slot_in(host_keys_[first]) * kSlotBytes, count * kSlotBytes,
+                                      stream_) != CUDA_SUCCESS)
         return false;
     }
     if (driver.cuStreamSynchronize(stream_) != CUDA_SUCCESS) return false;
-    for (std::size_t i = 0; i < count; ++i) {
-      runs.add_region(region_in(host_keys_[first + i]),
-                      reinterpret_cast<const std::uint32_t*>(staging_ + i * kSlotBytes));
+    for (std::size_t at = batch; at < end; ++at) {
+      runs.add_region(region_in(host_keys_[at]),
+                      reinterpret_cast<const std::uint32_t*>(staging_ + (at - batch) * kSlotBytes));
     }
   }
   return true;
@@ -153,13 +168,14 @@ DeviceMarks::Read DeviceMarks::read(const DriverCalls& driver, Runs& runs) {
     stopped_ = false;
     return clear(driver, slots_) ? Read::Stopped : Read::Failed;
   }
+  // The table stands behind the keys.
   Marks marks{};
-  if (driver.cuMemcpyDtoHAsync_v2(staging_, table_, sizeof marks, stream_) != CUDA_SUCCESS ||
-      driver.cuMemcpyDtoHAsync_v2(host_keys_, keys_, slots_ * sizeof(unsigned long long), stream_) != CUDA_SUCCESS ||
+  const std::uint64_t key_bytes = slots_ * sizeof(unsigned long long);
+  if (driver.cuMemcpyDtoHAsync_v2(host_keys_, keys_, key_bytes + sizeof marks, stream_) != CUDA_SUCCESS ||
       driver.cuStreamSynchronize(stream_) != CUDA_SUCCESS) {
     return Read::Failed;
   }
-  std::memcpy(&marks, staging_, sizeof marks);
+  std::memcpy(&marks, host_keys_ + slots_, sizeof marks);
   std::size_t used = 0;
   for (std::uint32_t slot = 0; slot < slots_; ++slot) {
     if (host_keys_[slot]) host_keys_[used++] = (host_keys_[slot] - 1) << kSlotBits | slot;

@@ -18,7 +18,7 @@ namespace streamsan::footprints {
 
 class DeviceMarks {
  public:
-  /// Makes sure that cleared marks are there. The context is current. Returns null, or why they are not.
+  /// Makes sure that cleared marks are there. The context is current and idle. Returns null, or why they are not.
   const char* prepare(const DriverCalls& driver, std::uint64_t most_bytes);
   /// What the patches are given.
   [[nodiscard]] const void* on_device() const { return reinterpret_cast<const void*>(table_); }
@@ -34,15 +34,17 @@ class DeviceMarks {
   void stop(const DriverCalls& driver);
 
   enum class Read { Done, Overflow, Stopped, Failed };
-  /// Adds all marks to `runs` and clears them. Overflow, Stopped: they were cleared without. After the former the next
-  /// prepare() makes more room, unless at_limit().
+  /// Adds all marks to `runs`, and has them cleared: that is over when the context is idle. Overflow, Stopped: they are
+  /// only cleared. After the former the next prepare() makes more room, unless at_limit().
   Read read(const DriverCalls& driver, Runs& runs);
   [[nodiscard]] bool at_limit() const { return at_limit_; }
 
  private:
   bool allocate(const DriverCalls& driver, std::uint32_t slots);
   void release(const DriverCalls& driver);
+  const char* clear_left_over(const DriverCalls& driver);
   bool clear(const DriverCalls& driver, std::size_t used);
+  [[nodiscard]] std::size_t slots_in_row(std::size_t first, std::size_t end) const;
   bool read_slots(const DriverCalls& driver, std::size_t used, Runs& runs);
 
   // One block. The words come first: a kernel of the guest that writes behind its own memory, which may go unnoticed
@@ -57,7 +59,7 @@ class DeviceMarks {
   bool stopped_ = false;
   CUstream stream_ = nullptr;
   char* staging_ = nullptr;                  // pinned
-  unsigned long long* host_keys_ = nullptr;  // pinned, one for each slot
+  unsigned long long* host_keys_ = nullptr;  // pinned, one for each slot, and behind them a Marks
 };
 
 }  // namespace streamsan::footprints

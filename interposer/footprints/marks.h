@@ -20,7 +20,9 @@ inline constexpr unsigned kModes = 3;                              // in the ord
 inline constexpr uint32_t kModeWords = (1u << kRegionShift) / 32;  // one bit for each byte
 inline constexpr uint32_t kSlotWords = kModes * kModeWords;        // marks of one region
 inline constexpr uint64_t kSlotBytes = uint64_t{kSlotWords} * 4;
-inline constexpr unsigned kMostProbes = 64;
+inline constexpr unsigned kGroupShift = 3;  // regions in a row that have slots in a row, if these are free
+inline constexpr unsigned kMostProbes = 128;
+inline constexpr unsigned kFewProbes = 16;  // after so many it is asked whether there are too many regions anyway
 
 inline constexpr unsigned long long kStopped = ~0ull;  // instead of a key: nothing is to be marked any more
 
@@ -40,9 +42,12 @@ struct Marks {
 #define STREAMSAN_BOTH
 #endif
 
+/// The first slot to try. Neighbours stay together, so that their marks are read and cleared by one call of the driver:
+/// 2 MiB, the size of PyTorch's small segments. With more of them a table would fill less before it overflows.
 STREAMSAN_BOTH inline uint32_t slot_of(uint64_t region) {
-  region *= 0x9e3779b97f4a7c15ull;
-  return static_cast<uint32_t>(region >> 32);
+  const uint64_t group = (region >> kGroupShift) * 0x9e3779b97f4a7c15ull;
+  const uint32_t in_group = static_cast<uint32_t>(region) & ((1u << kGroupShift) - 1);
+  return static_cast<uint32_t>(group >> 32) << kGroupShift | in_group;
 }
 
 #undef STREAMSAN_BOTH

@@ -31,6 +31,7 @@ __device__ uint32_t* slot_for(Marks* marks, uint64_t region) {
     }
     if (found == key) return marks->words + uint64_t{slot} * kSlotWords;
     if (found == kStopped) return nullptr;
+    if (probe == kFewProbes && *static_cast<volatile uint32_t*>(&marks->overflow)) return nullptr;
     slot = (slot + 1) & marks->mask;
   }
   marks->overflow = 1;

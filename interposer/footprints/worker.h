@@ -19,8 +19,7 @@ class Worker {
   using Job = void (*)(void* argument);
 
   /// Runs the job on the worker's thread, which is made on first use. True: it is done. False: it was not done in time
-  /// and still runs (or there is no thread), idle() will tell; or an
-  /// earlier one still runs, and this one never will.
+  /// and still runs (or there is no thread), idle() will tell; or an earlier one still runs, and this one never will.
   bool run(Job job, void* argument, std::uint32_t patience_ms);
   /// Waits for the running job. True: it is done, or there is none.
   bool wait(std::uint32_t patience_ms);
