@@ -204,7 +204,10 @@ std::string Fix::text() const {
       if (!of_pytorch) return "";  // the pool of somebody else
       return allocator ? keep_memory(waits()) : waits();
     case HazardKind::UseAfterFree:
-      return "";  // no order of the two makes that right
+      // No order of the two makes that right.
+      if (!allocator || !hazard_.allocation.block) return "";
+      return "keep a reference to the tensor as long as the graph is replayed, or capture the graph again with tensors "
+             "that live";
   }
   return "";
 }

@@ -66,11 +66,16 @@ void Judge::graph_made(const Record& record) {
   if (record.kind == Kind::GraphUpdate) {
     if (graphs_.update(record)) return;
   } else if (const Graphs::Exec exec = graphs_.instantiate(record, call(record).site); exec.graph) {
-    handles_.check_graph(exec.created);
-    return ordering::check_graph(*exec.graph, model_, *this);
+    return check_graph(exec);
   }
   if (!captured_order_.empty()) note_hidden_order(captured_order_);
   if (graphs_.seen_images()) note_hidden_order("a graph that could not be read");
+}
+
+void Judge::check_graph(const Graphs::Exec& exec) {
+  handles_.check_graph(exec.created);
+  model_.graph_made(exec.key);
+  ordering::check_graph(*exec.graph, model_, *this);
 }
 
 void Judge::launch_graph(const Record& record, StreamId stream) {
@@ -81,10 +86,7 @@ void Judge::launch_graph(const Record& record, StreamId stream) {
     model_.graph_launch(call, stream, exec.key);
     return;
   }
-  if (exec.changed) {
-    handles_.check_graph(exec.created);
-    ordering::check_graph(*exec.graph, model_, *this);
-  }
+  if (exec.changed) check_graph(exec);
   handles_.launch_graph(call.site, exec.created);
   host_code_in_streams_ |= exec.graph->plan().host_code;
   for (const ordering::EventId event : exec.graph->plan().records) {

@@ -195,6 +195,8 @@ class Judge : private ordering::HazardSink {
   // graph_records.cpp
   void graph_node(const trace::Item& item);
   void graph_made(const trace::Record& record);
+  /// Its nodes are new: what they use, and what is wrong between them.
+  void check_graph(const Graphs::Exec& exec);
   void launch_graph(const trace::Record& record, ordering::StreamId stream);
   /// Is as bad a hazard of the same launch with the same operation and allocation reported already?
   bool known_of_launch(const ordering::Hazard& hazard);

@@ -162,7 +162,8 @@ void Judge::block_allocate(const Record& record) {
   }
   // A block handed out during a capture belongs to the graph: its life is not modelled.
   const StreamId stream = handles_.stream(w.stream, w.context, ThreadId{record.thread});
-  if (handles_.executes(stream)) model_.block_allocate(pool_call(record), stream, range);
+  if (!handles_.executes(stream)) return model_.forget_blocks(range);
+  model_.block_allocate(pool_call(record), stream, range);
 }
 
 void Judge::block_free(const Record& record) {
@@ -173,7 +174,9 @@ void Judge::block_free(const Record& record) {
   if (record.flags & trace::kPutsOff) return model_.block_free_unchecked(pool_call(record), base);
   if (record.flags & trace::kNoStream) return model_.block_free_without_stream(pool_call(record), base);
   const StreamId stream = handles_.stream(w.stream, w.context, ThreadId{record.thread});
-  if (handles_.executes(stream)) model_.block_free(pool_call(record), stream, base);
+  // During a capture it goes back to a pool that waits for nothing yet.
+  if (!handles_.executes(stream)) return model_.block_free_unchecked(pool_call(record), base);
+  model_.block_free(pool_call(record), stream, base);
 }
 
 /// Was the event recorded inside of the function whose return address is the innermost one of the free? Then all of the

@@ -87,6 +87,11 @@ bool is_double_free(const Hazard& hazard) {
   return hazard.kind == HazardKind::UseAfterFree && hazard.later.source == AccessSource::Free;
 }
 
+/// By a graph that was made while the block lived.
+bool is_use_of_freed_block(const Hazard& hazard) {
+  return hazard.kind == HazardKind::UseAfterFree && hazard.allocation.block;
+}
+
 bool is_of_pool(const Hazard& hazard) {
   return hazard.kind == HazardKind::ReleaseWhileInUse || hazard.kind == HazardKind::ReuseWhileInUse;
 }
@@ -274,6 +279,8 @@ std::string message(const Hazard& hazard, const Nouns& nouns) {
       return later + " may use " + memory + " before " + earlier + " has allocated it.";
     case HazardKind::UseAfterFree:
       if (is_double_free(hazard)) return later + " frees " + memory + " that " + earlier + " has freed already.";
+      if (is_use_of_freed_block(hazard))
+        return later + " uses a block of " + memory + " that went back to its pool after the graph was made.";
       return later + " uses " + memory + " that " + earlier + " has given back.";
   }
   return {};
@@ -290,6 +297,13 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
     return dependent + (dependent.empty() ? "today's" : "Today's") + " driver orders the two by " +
            ordering::rule_id(*hazard.leaned_on) + " (" + ordering::rule_text(*hazard.leaned_on) +
            ") No document promises that it always will." + unseen;
+  }
+  if (is_use_of_freed_block(hazard)) {
+    return "the graph keeps the addresses that it was made with, and the pool may hand the block out to anybody. " +
+           nouns.later + op(hazard.later) + " was launched after " + nouns.earlier + op(hazard.earlier) + "." +
+           (hazard.certainty == ordering::Certainty::Possible && hazard.order_known ? why_possible(hazard, nouns)
+                                                                                    : "") +
+           unseen;
   }
   if (hazard.kind == HazardKind::UseAfterFree) {
     return nouns.later + op(hazard.later) + " was submitted after " + nouns.earlier + op(hazard.earlier) +
@@ -396,6 +410,8 @@ std::string fix(const Hazard& hazard, const Nouns& nouns) {
     out = wait_for_earlier(hazard, nouns);
   } else if (is_double_free(hazard)) {
     out = "remove " + nouns.later_at + " or " + nouns.earlier_at;
+  } else if (is_use_of_freed_block(hazard)) {
+    out = "keep the block until the graph's last launch, or make the graph again with memory that lives";
   } else if (hazard.kind == HazardKind::UseAfterFree) {
     out = "move " + nouns.earlier_at + " behind " + nouns.later_at;
   } else {

@@ -31,7 +31,8 @@ struct Allocation {
   bool without_stream = false;     ///< a block: for no stream and not for the host, see block_allocate_without_stream()
   bool inherits = false;           ///< ... and accesses are still compared with those of earlier lives
   std::vector<StreamId> declared;  ///< a block: streams that the pool knows of and waits for
-  TwoClocks waited;                ///< a block: what the pool waits for in those that were destroyed
+  std::uint32_t graphs_before = 0;  ///< a block: GraphCount when it was handed out
+  TwoClocks waited;                 ///< a block: what the pool waits for in those that were destroyed
 };
 
 class Allocations {

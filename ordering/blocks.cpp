@@ -64,8 +64,10 @@ void Blocks::free(Call call, std::optional<StreamId> stream, Address base) {
   const HostClock& host = progress_.host(call.thread);
   const TwoClocks waited = waited_for(progress_, *block);
   if (const std::optional<Point> at = progress_.point(call, stream)) {
-    checks_.check_release(*block, waited, at_point(call, at->op, stream, AccessSource::Free, block->info.range),
-                          {at->lane, 0, at->clock, host});
+    const Access free = at_point(call, at->op, stream, AccessSource::Free, block->info.range);
+    checks_.check_release(*block, waited, free, {at->lane, 0, at->clock, host});
+    if (block->graphs_before < lives_.graphs)
+      lives_.freed_blocks.add_block(block->info, free, block->graphs_before, lives_.graphs);
   }
   lives_.retire(*block, waited, call.site, host);
 }

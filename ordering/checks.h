@@ -68,6 +68,9 @@ class Checks {
   // checks_of_freed.cpp
   /// Nothing holds the bytes: perhaps something did (R-SOA-04). The access's own range and mode are used.
   void touch_freed(const Access& access);
+  /// R-ANN-04: the access of a node whose graph was made as the `made`-th. The same of blocks that lived then and went
+  /// back since.
+  void touch_freed_block(const Access& access, GraphCount made);
   /// The calls succeeded, so the address leads to something: the free of a life that was kept, if so.
   void report_second_free(const Access& access);
 

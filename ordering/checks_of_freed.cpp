@@ -10,6 +10,11 @@
 //     never gets here. So a call that succeeded suggests that the address was given out again in a way that cannot be
 //     seen: possible. Stream-ordered memory stays with its pool, which keeps its addresses: certain.
 //   * A node of a graph has the address that it was given when the graph was made. A launch checks none: as a kernel.
+//
+// A BLOCK of a pool that went back (R-ANN-04) is looked for only by launches of graphs that were made while it lived.
+// Others that use its bytes may have got them from the pool since, unseen, or may mean the pool's memory as such. Blocks
+// that were handed out while a graph was captured belong to the graph, and are none here. What an earlier launch like it
+// has touched is as good as known: nodes are not measured, and the graph holds the pointer in any case.
 #include "ordering/checks.h"
 
 namespace streamsan::ordering {
@@ -32,6 +37,13 @@ void Checks::touch_freed(const Access& access) {
   const std::optional<Certainty> certainty = certainty_of_use(life->info, access);
   if (!certainty || (life->last_user == access.op && life->last_certainty == *certainty)) return;
   report_use(*life, access, *certainty);
+}
+
+void Checks::touch_freed_block(const Access& access, GraphCount made) {
+  FreedLife* life = lives_.freed_blocks.find(access.range.begin);
+  if (!life || made <= life->graphs_before || made > life->graphs || life->last_user == access.op) return;
+  const bool certain = evidence_of_bytes(access) >= Evidence::Learned && !access.conditional;
+  report_use(*life, access, certain ? Certainty::Certain : Certainty::Possible);
 }
 
 void Checks::report_second_free(const Access& access) {

@@ -8,6 +8,9 @@
 // (R-SOA-08, R-SOA-11), host memory that was touched or freed there. Lives of other memory are not kept: the host
 // reuses the addresses of pinned, registered and managed memory, and programs map and unmap mapped ranges repeatedly.
 //
+// A second instance holds the blocks of pools that went back after a graph was made that may use them (R-ANN-04). Who
+// else uses the bytes by now does not matter to them: the graph means the block that was there.
+//
 // Bounded: past kMostLives the older half is forgotten (a use may be missed, none is invented).
 #pragma once
 
@@ -22,10 +25,15 @@
 
 namespace streamsan::ordering {
 
+/// How many executable graphs had been made at some moment. 0: before the first.
+using GraphCount = std::uint32_t;
+
 struct FreedLife {
   AllocationInfo info;
   Access free;
-  OpId last_user{};  ///< the last operation reported, and how certainly: it is reported once
+  GraphCount graphs_before{};  ///< of a block: when it was handed out
+  GraphCount graphs{};         ///< of a block: when it went back
+  OpId last_user{};            ///< the last operation reported, and how certainly: it is reported once
   Certainty last_certainty{};
 };
 
@@ -36,7 +44,15 @@ class FreedLives {
   /// The range must not overlap a kept life.
   void add(const AllocationInfo& info, const Access& free) {
     if (lives_.size() == kMostLives) forget_older_half();
-    lives_[info.range.begin] = {info, free, OpId{}, Certainty{}};
+    lives_[info.range.begin] = {.info = info, .free = free};
+  }
+  /// A block that lived while graphs were made. It takes the place of kept blocks in the same bytes.
+  void add_block(const AllocationInfo& info, const Access& free, GraphCount graphs_before, GraphCount graphs) {
+    reused(info.range);
+    add(info, free);
+    FreedLife& life = lives_[info.range.begin];
+    life.graphs_before = graphs_before;
+    life.graphs = graphs;
   }
   /// Something lives in the range again.
   void reused(Range range) {
@@ -44,6 +60,7 @@ class FreedLives {
     if (next != lives_.begin() && std::prev(next)->second.info.range.end > range.begin) --next;
     while (next != lives_.end() && next->first < range.end) next = lives_.erase(next);
   }
+  [[nodiscard]] bool empty() const { return lives_.empty(); }
   /// The kept life that held the address, or nullptr. Valid until the next add().
   [[nodiscard]] FreedLife* find(Address address) {
     const auto next = lives_.upper_bound(address);

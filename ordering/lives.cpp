@@ -48,6 +48,7 @@ Allocation& Lives::begin_block(Call call, Range range) {
   block.info.site = call.site;
   block.info.thread = call.thread;
   block.info.block = true;
+  block.graphs_before = graphs;
   return block;
 }
 

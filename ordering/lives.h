@@ -26,6 +26,8 @@ class Lives {
   Allocations blocks;  ///< each lies over the allocations, and takes the accesses to its bytes
   RetiredBlocks retired;
   FreedLives freed;
+  FreedLives freed_blocks;  ///< those that graphs may still use
+  GraphCount graphs = 0;    ///< how many were made
   Loans loans;
   AccessPool pool;
   ShadowCounters shadow;

@@ -264,6 +264,8 @@ void Model::block_free(Call call, std::optional<StreamId> stream, Address base) 
 void Model::block_free_unchecked(Call call, Address base) { impl_->blocks.free_unchecked(call, base); }
 void Model::block_free_without_stream(Call call, Address base) { impl_->blocks.free_without_stream(call, base); }
 
+void Model::forget_blocks(Range range) { impl_->lives.end_blocks(range); }
+
 void Model::block_use(Call, StreamId stream, Address base) { impl_->blocks.use(stream, base); }
 
 const AllocationInfo* Model::find_block(Address base) const { return impl_->blocks.find(base); }

@@ -230,6 +230,9 @@ class Model {
   /// R-GRF-20..31, 45: the same of a graph whose nodes are known: each touches what it touches (graph.h). Events of
   /// nodes must have been made by create_event().
   OpId graph_launch(Call call, StreamId stream, std::uint64_t exec, const Graph& graph);
+  /// The executable graph was made, or given other nodes: they have the addresses of what lives now. R-ANN-04: a launch
+  /// that uses a block which went back since then is a UseAfterFree. Without this call none is looked for.
+  void graph_made(std::uint64_t exec);
   /// R-GRF-27: an operation that touches what the node does, if it runs at all. For check_graph().
   OpId conditional_node(Call call, StreamId stream, const GraphNode& node);
 
@@ -293,6 +296,8 @@ class Model {
   /// The same of any block whose pool may still wait for streams, before it hands the block out again: nothing is
   /// compared.
   void block_free_unchecked(Call call, Address base);
+  /// A pool hands out the bytes to somebody that the model does not know: live blocks there end, without a hazard.
+  void forget_blocks(Range range);
   /// The live block that begins at the address, or nullptr. Valid until the next non-const call.
   [[nodiscard]] const AllocationInfo* find_block(Address base) const;
 

@@ -32,6 +32,37 @@ void Model::Impl::touch_node(const GraphNode& node, Access access, const Actor& 
   }
 }
 
+void Model::Impl::check_blocks_of_node(const GraphNode& node, Access access, GraphCount made) {
+  const auto check = [&](const Footprint& bytes, AccessMode mode) {
+    if (bytes.base == 0) return;
+    access.mode = mode;
+    access.range = row_of(bytes, 0);
+    checks.touch_freed_block(access, made);
+  };
+  switch (node.kind) {
+    case GraphNode::Kind::Kernel:
+      access = by_kernel(access, node.shape);
+      access.exact = true;
+      for (const KernelBytes& known : node.bytes) {
+        access.learned = node.shape.learned && !known.sure;
+        access.widened = known.widened;
+        check(known.bytes, known.mode);
+      }
+      return;
+    case GraphNode::Kind::Copy:
+      access.source = AccessSource::Copy;
+      check(node.src, AccessMode::Read);
+      return check(node.dst, AccessMode::Write);
+    case GraphNode::Kind::Fill:
+      access.source = AccessSource::Fill;
+      return check(node.dst, AccessMode::Write);
+    default:
+      return;
+  }
+}
+
+void Model::graph_made(std::uint64_t exec) { impl_->graphs_made[exec] = ++impl_->lives.graphs; }
+
 OpId Model::conditional_node(Call call, StreamId stream, const GraphNode& node) {
   Lane* const lane = impl_->progress.lane(stream);
   if (!lane) return kNoOp;
@@ -70,6 +101,7 @@ OpId Model::graph_launch(Call call, StreamId stream, std::uint64_t exec, const G
   std::vector<TwoClocks> awaited;
   for (const EventId event : plan.events) awaited.push_back(captured(event));
 
+  const GraphCount* made = impl_->lives.freed_blocks.empty() ? nullptr : impl_->graphs_made.find(exec);
   const HostClock& host = impl_->progress.host(call.thread);
   Access access{.op = op, .stream = stream, .thread = call.thread, .launched = call.site};
   // Of nodes with waits: neighbours mostly have the same.
@@ -110,6 +142,7 @@ OpId Model::graph_launch(Call call, StreamId stream, std::uint64_t exec, const G
       access.range = {node.memory.begin, node.memory.begin + 1};
       impl_->end_life(access, {lane->slot, lane->last, clock, host}, node.memory.begin);
     } else {
+      if (made) impl_->check_blocks_of_node(node, access, *made);
       impl_->touch_node(node, access, {lane->slot, lane->last, clock, host});
     }
   }

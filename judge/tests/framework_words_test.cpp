@@ -305,6 +305,15 @@ TEST(FrameworkWords, WhatNoOrderMendsIsReportedAsEver) {
   EXPECT_EQ(fix(by_host, nouns(Framework::Numba)), fix(by_host, nouns(Framework::None)));
 }
 
+TEST(FrameworkWords, ATensorLivesAsLongAsTheGraphThatUsesIt) {
+  Hazard used = race(NearestEdge::None, HazardKind::UseAfterFree);
+  used.allocation.block = true;
+  Nouns words = nouns(Framework::PyTorch);
+  words.memory_of_framework = true;
+  EXPECT_TRUE(fix(used, words).starts_with("keep a reference to the tensor as long as the graph is replayed"));
+  EXPECT_TRUE(fix(used, nouns(Framework::None)).starts_with("keep the block until the graph's last launch"));
+}
+
 TEST(FrameworkWords, AnAssumedRuleIsNoOrder) {
   Hazard hazard = race(NearestEdge::EventNeverRecorded);
   hazard.order = ordering::Order::Latent;

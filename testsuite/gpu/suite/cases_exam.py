@@ -27,14 +27,11 @@ LATENT = {"pt_pinned_slab_pool": "the copy from memory that PyTorch does not kno
 # Missed, or not for sure.
 POSSIBLE = {"p34_grouped_gemm_pdl": "the kernel finds its addresses in memory"}
 BY_CHANCE = {"p35_rpc_gradients": "an error, or possible if a host thread has waited for the kernel by then: not run"}
-MISSED = {"pt_graph_workspace": "the workspace is freed in its own stream's pool, which hands it to nobody"}
 # The race happens a few times, and beside many other tests its kernel does not always get measured.
 ALONE = ("mix_numba_binding", "pt_snapshot")
 
 
 def expect(case, name):
-    if name in MISSED:
-        return Expect(allowed=SILENT_AT_ERROR)
     if name in POSSIBLE:
         return Expect(findings=(Finding("possible", "race", at_least=True),), allowed=SILENT_AT_ERROR)
     also = [line for more in case.get("also_lines", case.get("also", ())) for line in (more if isinstance(more, list) else [more])]
