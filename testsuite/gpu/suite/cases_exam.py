@@ -27,11 +27,19 @@ LATENT = {"pt_pinned_slab_pool": "the copy from memory that PyTorch does not kno
 # Missed, or not for sure.
 POSSIBLE = {"p34_grouped_gemm_pdl": "the kernel finds its addresses in memory"}
 BY_CHANCE = {"p35_rpc_gradients": "an error, or possible if a host thread has waited for the kernel by then: not run"}
+MISSED = {"pt_graph_workspace": "the bytes of the graph's kernels are not known: PyTorch has no PTX of them, and nodes are not "
+                                "measured"}
+# The authors' repaired program has another mistake: the module, whose weights the graph reads, dies after the capture.
+FIXED_WITH_AN_ERROR = {"pt_graph_decode_inputs": Expect(
+    exit=66, findings=(Finding("error", "premature-free", "use-after-free", at_least=True),), allowed=SILENT_AT_ERROR,
+    text=(r"pt_graph_decode_inputs.py:20\b", "keep a reference to the tensor"))}
 # The race happens a few times, and beside many other tests its kernel does not always get measured.
 ALONE = ("mix_numba_binding", "pt_snapshot")
 
 
 def expect(case, name):
+    if name in MISSED:
+        return Expect(allowed=SILENT_AT_ERROR)
     if name in POSSIBLE:
         return Expect(findings=(Finding("possible", "race", at_least=True),), allowed=SILENT_AT_ERROR)
     also = [line for more in case.get("also_lines", case.get("also", ())) for line in (more if isinstance(more, list) else [more])]
@@ -60,7 +68,8 @@ def in_python(case, name):
         yield Case("exam-" + name, None, words, Expect(allowed=SILENT_AT_ERROR), **more)
         return
     yield Case("exam-" + name, None, ("env", "FIXED=0", *words), expect(case, name), alone=name in ALONE, **more)
-    yield Case(f"exam-{name}-fixed", None, ("env", "FIXED=1", *words), Expect(allowed=SILENT_AT_ERROR), **more)
+    repaired = FIXED_WITH_AN_ERROR.get(name, Expect(allowed=SILENT_AT_ERROR))
+    yield Case(f"exam-{name}-fixed", None, ("env", "FIXED=1", *words), repaired, **more)
 
 
 CASES = [each for case in EXPECTED
