@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "analyzer/interpreter/callers.h"
 #include "analyzer/interpreter/module.h"
 #include "analyzer/interpreter/record_calls.h"
 #include "clang/AST/ASTContext.h"

@@ -226,7 +226,7 @@ struct Site {
   Api api = Api::None;             ///< of the function called
   std::uint32_t leg = kNoLeg;      ///< of a made-up life (ClassHarness): which of its calls; not in the text form
   static constexpr std::uint32_t kNoLeg = UINT32_MAX;
-  SiteId call = kNoSite;           ///< after inlining: the call through which the caller came here
+  SiteId call = kNoSite;  ///< after inlining: the call through which the caller came here
 };
 
 enum class Form : std::uint8_t { Asynchronous, Synchronous };
