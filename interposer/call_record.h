@@ -189,12 +189,11 @@ class CallRecord {
     const std::size_t count = parts.count();
     for (std::size_t done = 0;;) {
       const std::size_t here = std::min(count - done, trace::kMostPartsPerRecord);
-      const std::size_t bytes = here * sizeof(trace::BatchPart);
-      Slot slot = on_stream(trace::Kind::StreamAction, stream(), continuations_of(bytes));
+      constexpr auto kParts = trace::Kind::StreamAction;
+      Slot slot = on_stream(kParts, stream(), continuations_of_list<kParts>(here));
       if (!slot) return slot;
-      auto* to = reinterpret_cast<trace::BatchPart*>(slot.continuation());
-      for (std::size_t i = 0; i < here; ++i) to[i] = parts(done++);
-      auto& w = slot.record->as<trace::Kind::StreamAction>();
+      for (std::size_t i = 0; i < here; ++i) slot.list<kParts>()[i] = parts(done++);
+      auto& w = slot.record->as<kParts>();
       w.parts = here;
       w.more = done < count;
       if (!w.more) return slot;

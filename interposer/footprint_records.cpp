@@ -45,14 +45,15 @@ bool write_pieces(std::uint32_t id, std::span<const trace::Piece> list, std::uin
   do {
     const std::size_t left = list.size() - first;
     const std::size_t count = left < trace::kMostPiecesPerRecord ? left : trace::kMostPiecesPerRecord;
-    const std::size_t words = count * trace::kPieceWords;
-    Slot slot = start_record({.kind = trace::Kind::Footprint, .continuations = continuations_of_words(words)});
+    constexpr auto kKind = trace::Kind::Footprint;
+    Slot slot = start_record({.kind = kKind, .continuations = continuations_of_list<kKind>(count)});
     if (!slot) return false;
-    slot.record->as<trace::Kind::Footprint>().id = id;
-    slot.record->as<trace::Kind::Footprint>().pieces = count;
-    slot.record->as<trace::Kind::Footprint>().footprint_flags = flags;
-    slot.record->as<trace::Kind::Footprint>().more = first + count < list.size() ? 1 : 0;
-    if (count) std::memcpy(slot.continuation(), list.data() + first, count * sizeof(trace::Piece));
+    auto& w = slot.record->as<kKind>();
+    w.id = id;
+    w.pieces = count;
+    w.footprint_flags = flags;
+    w.more = first + count < list.size() ? 1 : 0;
+    if (count) std::memcpy(slot.list<kKind>(), list.data() + first, count * sizeof(trace::Piece));
     publish(slot);
     first += count;
   } while (first < list.size());

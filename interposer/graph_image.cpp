@@ -286,19 +286,16 @@ bool Image::edges(CUgraph graph) {
   if (!from || !to || !data || !get(from.get(), to.get(), data.get(), &count)) return false;
   for (std::size_t first = 0; first < count;) {
     const std::size_t some = std::min(count - first, trace::kMostEdgesPerRecord);
-    const Slot slot =
-        start_record({.kind = trace::Kind::GraphEdges, .continuations = continuations_of_words(2 * some)});
+    constexpr auto kKind = trace::Kind::GraphEdges;
+    const Slot slot = start_record({.kind = kKind, .continuations = continuations_of_list<kKind>(some)});
     if (!slot) return false;
-    auto& w = slot.record->as<trace::Kind::GraphEdges>();
+    auto& w = slot.record->as<kKind>();
     w.image = number;
     w.edges = some;
-    std::uint64_t* words = slot.continuation();
+    trace::Edge* edge = slot.list<kKind>();
     for (std::size_t i = first; i < first + some; ++i) {
       const bool programmatic = data[i].type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
-      const std::uint64_t port = data[i].from_port & 0x7fu;
-      *words++ = (raw(from[i]) & trace::kEdgeNode) | port << trace::kEdgePortShift |
-                 (programmatic ? trace::kEdgeProgrammatic : 0);
-      *words++ = raw(to[i]) & trace::kEdgeNode;
+      *edge++ = trace::Edge::of(raw(from[i]), raw(to[i]), programmatic, data[i].from_port & 0x7fu);
     }
     publish(slot);
     first += some;

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unwind.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <limits>
@@ -246,7 +247,7 @@ void describe(std::uint32_t id, const CallStack& stack) {
   w.python_frames = stack.python.count;
   w.forward = stack.forward;
   std::memcpy(slot.continuation(), stack.pc, stack.count * sizeof stack.pc[0]);
-  for (unsigned i = 0; i < stack.python.count; ++i) slot.continuation()[stack.count + i] = stack.python.frame[i];
+  std::copy_n(stack.python.frame, stack.python.count, slot.continuation() + stack.count);
   publish(slot);
 }
 

@@ -24,6 +24,11 @@ struct Slot {
   explicit operator bool() const { return record != nullptr; }
   /// Payload words of the continuation slots.
   [[nodiscard]] std::uint64_t* continuation() const { return reinterpret_cast<std::uint64_t*>(record + 1); }
+  /// Where the list begins that follows a record of this kind (SS_LIST of records.def).
+  template <trace::Kind kKind>
+  [[nodiscard]] typename trace::Words<kKind>::Listed* list() const {
+    return reinterpret_cast<typename trace::Words<kKind>::Listed*>(record + 1);
+  }
 };
 
 /// Creates the trace file at `path` (already expanded) and makes it visible under that name once its header is whole.
@@ -41,6 +46,11 @@ constexpr unsigned continuations_of(std::size_t bytes) {
   return static_cast<unsigned>((bytes + trace::kSlotBytes - 1) / trace::kSlotBytes);
 }
 constexpr unsigned continuations_of_words(std::size_t words) { return continuations_of(words * sizeof(std::uint64_t)); }
+/// The continuations that hold a list of so many elements behind a record of this kind.
+template <trace::Kind kKind>
+constexpr unsigned continuations_of_list(std::size_t count) {
+  return continuations_of(count * sizeof(typename trace::Words<kKind>::Listed));
+}
 
 /// The header of a record of the calling thread.
 struct RecordHead {

@@ -120,12 +120,12 @@ void Judge::thread_order(const Item& item) {
   const auto& w = item.record->as<trace::Kind::ThreadOrder>();
   const ThreadId thread{item.record->thread};
   if (w.hides) model_.thread_hides_order(thread);
-  for (std::size_t i = 0; i < w.threads; ++i) {
-    const auto earlier = static_cast<std::uint16_t>(item.payload[2 * i]);
+  for (const trace::ThreadPosition& known : item.list<trace::Kind::ThreadOrder>()) {
+    const auto earlier = static_cast<std::uint16_t>(known.thread);
     if (earlier == kOverflowThread) {
       model_.thread_after_all(thread);
     } else {
-      model_.thread_after(thread, ThreadId{earlier}, std::min(item.payload[2 * i + 1], item.position) + 1);
+      model_.thread_after(thread, ThreadId{earlier}, std::min(known.position, item.position) + 1);
     }
   }
 }

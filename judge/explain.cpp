@@ -181,6 +181,7 @@ Nouns Explainer::nouns(const KeptHazard& kept, const Sides& sides) {
   out.later_actor = later.what;
   out.earlier_actor = earlier.what;
   out.later = sites_.action(hazard.later.site, hazard.later);
+  out.later_itself = sites_.is_host_itself(hazard.later.site);
   out.earlier = sites_.action(hazard.earlier.site, hazard.earlier);
   out.later_at = action_at(hazard.later, later, out.later);
   out.earlier_at = action_at(hazard.earlier, earlier, out.earlier);
@@ -199,6 +200,7 @@ Nouns Explainer::nouns(const KeptHazard& kept, const Sides& sides) {
   out.record_in_reach = in_reach(hazard.explanation.record_site);
   out.wait_in_reach = in_reach(hazard.explanation.wait_site);
   out.record_at = event_at(hazard.explanation.record_site, "record");
+  out.in_wait_stream = framework && is_in_wait_stream(sites_.stack(hazard.explanation.record_site));
   const std::optional<std::uint32_t> runs_on = kept.earlier_stream.device;
   // A program may have several contexts of one device.
   const bool other_device = kept.waited_device && runs_on && *kept.waited_device != *runs_on;

@@ -2,7 +2,6 @@
 #include "judge/footprints.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace streamsan::judge {
@@ -101,10 +100,8 @@ void Footprints::add(const trace::Item& item) {
     footprint.pieces = {};
     return;
   }
-  for (std::size_t i = 0; i < count; ++i) {
-    Piece& piece = footprint.pieces.emplace_back();
-    std::memcpy(static_cast<void*>(&piece), item.payload.data() + i * trace::kPieceWords, sizeof piece);
-  }
+  const std::span<const Piece> pieces = item.list<trace::Kind::Footprint>().first(count);
+  footprint.pieces.insert(footprint.pieces.end(), pieces.begin(), pieces.end());
   pieces_ += count;
 }
 

@@ -32,8 +32,9 @@ constexpr std::array kFolders{
 };
 
 /// What programs call on streams and events.
-constexpr std::array<std::string_view, 6> kMethods{"wait_stream", "wait_event", "record_event",
-                                                   "record",      "wait",       "synchronize"};
+constexpr std::string_view kWaitStream = "wait_stream";
+constexpr std::array<std::string_view, 6> kMethods{kWaitStream, "wait_event", "record_event",
+                                                   "record",    "wait",       "synchronize"};
 
 template <std::size_t N, typename Holds>
 Framework first_of(const std::array<Sign, N>& signs, Holds holds) {
@@ -120,14 +121,24 @@ std::string python_place(const std::vector<Frame>& stack) {
 
 const char* wait_method(Framework framework) { return framework == Framework::Numba ? "wait" : "wait_event"; }
 
-std::string event_method(const std::vector<Frame>& stack, std::string_view otherwise) {
+namespace {
+
+std::string_view method_called(const std::vector<Frame>& stack, std::string_view otherwise) {
   std::string_view found = otherwise;
   for (const Frame& frame : stack) {
     if (is_own(frame) || frame.forward) break;
     if (const std::string_view name = method_of(frame); !name.empty()) found = name;
   }
-  return std::string(found) + "()";
+  return found;
 }
+
+}  // namespace
+
+std::string event_method(const std::vector<Frame>& stack, std::string_view otherwise) {
+  return std::string(method_called(stack, otherwise)) + "()";
+}
+
+bool is_in_wait_stream(const std::vector<Frame>& stack) { return method_called(stack, "") == kWaitStream; }
 
 bool event_in_reach(Framework framework, const std::vector<Frame>& stack) {
   if (framework != Framework::PyTorch) return true;

@@ -58,6 +58,9 @@ const char* wait_method(Framework framework);
 /// it. `otherwise` where no line of the framework's tells (its methods may be compiled).
 std::string event_method(const std::vector<report::Frame>& stack, std::string_view otherwise);
 
+/// That method is wait_stream().
+bool is_in_wait_stream(const std::vector<report::Frame>& stack);
+
 /// Is the event of the call with this stack one that the program can lay hands on? PyTorch uses events of its own: in
 /// C++ (copies between devices, the backward pass, its allocator), where no method of Python is in the stack, and in
 /// Python, where PyTorch calls the method. Of CuPy and Numba no such events are known.

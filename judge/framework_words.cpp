@@ -17,6 +17,12 @@ struct Name {
   std::string stands_for;  ///< empty: `text` says it
 };
 
+/// What would order the two.
+struct Advice {
+  std::string text;
+  bool names_earlier = true;  ///< it says which stream the earlier one is
+};
+
 /// Of the default streams; empty: it has none.
 std::string default_stream(Framework framework, const StreamLife& life) {
   const bool per_thread = life.kind == StreamKind::PerThread;
@@ -64,8 +70,7 @@ class Fix {
       : hazard_(hazard),
         nouns_(nouns),
         earlier_(stream_name(nouns.framework, nouns.earlier_life, nouns.earlier_stream, "earlier")),
-        later_(stream_name(nouns.framework, nouns.later_life, nouns.later_stream, "later")),
-        inside_wait_stream_(nouns.record_at.starts_with("wait_stream()")) {
+        later_(stream_name(nouns.framework, nouns.later_life, nouns.later_stream, "later")) {
     if (earlier_.text != later_.text) return;
     // The default streams of two threads, or of two devices.
     earlier_ = {.text = "earlier", .stands_for = nouns.earlier_stream + " (" + earlier_.text + ")"};
@@ -83,21 +88,20 @@ class Fix {
   [[nodiscard]] std::string stream_waits() const;
   [[nodiscard]] std::string host_waits() const;
   [[nodiscard]] std::string waits() const { return hazard_.later.on_stream ? stream_waits() : host_waits(); }
-  [[nodiscard]] std::string by_nearest() const;
+  [[nodiscard]] Advice by_nearest() const;
   /// Can the program change how the event is used?
   [[nodiscard]] bool event_in_reach() const;
-  [[nodiscard]] std::string keep_memory(const std::string& order) const;
-  [[nodiscard]] std::string perhaps_reused(const std::string& order) const;
+  [[nodiscard]] std::string keep_memory(const Advice& order) const;
+  [[nodiscard]] std::string perhaps_reused(const Advice& order) const;
   /// Which stream the earlier one is, unless `order` says it.
-  [[nodiscard]] std::string where_earlier(const std::string& order) const {
-    return order.find(earlier_.text + " is ") == std::string::npos ? where({earlier_}) : "";
+  [[nodiscard]] std::string where_earlier(const Advice& order) const {
+    return order.names_earlier ? "" : where({earlier_});
   }
 
   const Hazard& hazard_;
   const Nouns& nouns_;
   Name earlier_;
   Name later_;
-  bool inside_wait_stream_;  ///< the event is one that PyTorch records and waits for in one call
 };
 
 std::string Fix::stream_waits() const {
@@ -127,58 +131,58 @@ std::string Fix::host_waits() const {
 
 /// Of PyTorch's allocator: it can do the waiting, if it knows. It knows of the stream that the tensor was made in, and
 /// record_stream() of that one does nothing.
-std::string Fix::keep_memory(const std::string& order) const {
+std::string Fix::keep_memory(const Advice& order) const {
   const std::string freed =
       hazard_.kind == HazardKind::ReuseWhileInUse ? "it is freed" + nouns_.freed_at : nouns_.later_at;
   return "call tensor.record_stream(" + earlier_.text + ") for the tensor of " + nouns_.earlier_at +
          ", if it was made in another stream than " + earlier_.text + ", before " + freed + where_earlier(order) +
-         "; or " + order;
+         "; or " + order.text;
 }
 
 bool Fix::event_in_reach() const {
   const NearestEdge nearest = hazard_.explanation.nearest;
   // The program has no name for the event inside of a wait_stream(), but can move the call.
-  if (inside_wait_stream_ && nearest == NearestEdge::EventRecordedTooEarly) return nouns_.record_in_reach;
-  if (inside_wait_stream_ && nearest == NearestEdge::EventNotWaitedFor) return false;
+  if (nouns_.in_wait_stream && nearest == NearestEdge::EventRecordedTooEarly) return nouns_.record_in_reach;
+  if (nouns_.in_wait_stream && nearest == NearestEdge::EventNotWaitedFor) return false;
   return event_at_hand(hazard_, nouns_);
 }
 
-std::string Fix::by_nearest() const {
+Advice Fix::by_nearest() const {
   const Name event{.text = "event", .stands_for = nouns_.event};
-  if (!event_in_reach()) return waits();
+  if (!event_in_reach()) return {waits()};
   switch (hazard_.explanation.nearest) {
     case NearestEdge::None:
     case NearestEdge::DependentLaunch:
     case NearestEdge::LaunchEvent:
     case NearestEdge::SourceOrder:
     case NearestEdge::NoPathInGraph:
-      return waits();
+      return {waits()};
     case NearestEdge::EventRecordedTooEarly:
-      if (inside_wait_stream_) {
-        return "move " + nouns_.record_at + " behind " + nouns_.earlier_at + " and before " + nouns_.later_at;
-      }
-      return "move " + nouns_.record_at + " behind " + nouns_.earlier_at + ", and wait for the event before " +
-             nouns_.later_at;
+      return {.text = "move " + nouns_.record_at + " behind " + nouns_.earlier_at +
+                      (nouns_.in_wait_stream ? " and before " : ", and wait for the event before ") + nouns_.later_at,
+              .names_earlier = false};
     case NearestEdge::EventNeverRecorded:
-      return "call event.record(" + earlier_.text + ") after " + nouns_.earlier_at + " and before " + nouns_.wait_at +
-             where({event, earlier_});
+      return {"call event.record(" + earlier_.text + ") after " + nouns_.earlier_at + " and before " + nouns_.wait_at +
+              where({event, earlier_})};
     case NearestEdge::EventNotWaitedFor:
-      if (!hazard_.later.on_stream) return host_waits();
-      return "call " + wait("event") + " before " + nouns_.later_at + where({event, later_});
+      if (!hazard_.later.on_stream) return {host_waits()};
+      return {.text = "call " + wait("event") + " before " + nouns_.later_at + where({event, later_}),
+              .names_earlier = false};
     case NearestEdge::SyncTooEarly:
-      if (!hazard_.later.on_stream) return host_waits();
-      return "call " + earlier_.text + ".synchronize()" + between() + "; or " + stream_waits();
+      if (!hazard_.later.on_stream) return {host_waits()};
+      return {"call " + earlier_.text + ".synchronize()" + between() + "; or " + stream_waits()};
     case NearestEdge::OtherDevice:
-      return "make " + nouns_.runs_in + " current before " + nouns_.wait_at + "; or " + waits();
+      return {"make " + nouns_.runs_in + " current before " + nouns_.wait_at + "; or " + waits()};
     case NearestEdge::NonBlockingStream:
-      return waits() + (nouns_.framework == Framework::CuPy ? "; or create the stream without non_blocking=True" : "");
+      return {waits() +
+              (nouns_.framework == Framework::CuPy ? "; or create the stream without non_blocking=True" : "")};
   }
-  return "";
+  return {};
 }
 
 /// The two may be of two tensors: PyTorch's allocator hands a block out again without a call of CUDA.
-std::string Fix::perhaps_reused(const std::string& order) const {
-  return order + "; or, if the former's tensor was made in another stream than " + earlier_.text +
+std::string Fix::perhaps_reused(const Advice& order) const {
+  return order.text + "; or, if the former's tensor was made in another stream than " + earlier_.text +
          " and freed before the latter's was made, call tensor.record_stream(" + earlier_.text +
          ") before it is freed" + where_earlier(order);
 }
@@ -189,20 +193,20 @@ std::string Fix::text() const {
   const bool of_pytorch = nouns_.framework == Framework::PyTorch && nouns_.memory_of_framework;
   // Tensors of the host have no record_stream().
   const bool allocator = of_pytorch && ordering::is_on_device(hazard_.allocation.kind);
-  const std::string order = hazard_.order == ordering::Order::Latent ? waits() : by_nearest();
+  const Advice order = hazard_.order == ordering::Order::Latent ? Advice{waits()} : by_nearest();
   switch (hazard_.kind) {
     case HazardKind::ReadAfterWrite:
     case HazardKind::UseBeforeAllocate:
-      return order;
+      return order.text;
     case HazardKind::WriteAfterRead:
     case HazardKind::WriteAfterWrite:
-      return allocator && hazard_.later.on_stream ? perhaps_reused(order) : order;
+      return allocator && hazard_.later.on_stream ? perhaps_reused(order) : order.text;
     case HazardKind::FreeWhileInUse:
-      return allocator ? keep_memory(order) : order;
+      return allocator ? keep_memory(order) : order.text;
     case HazardKind::ReleaseWhileInUse:
     case HazardKind::ReuseWhileInUse:
       if (!of_pytorch) return "";  // the pool of somebody else
-      return allocator ? keep_memory(waits()) : waits();
+      return allocator ? keep_memory({waits()}) : waits();
     case HazardKind::UseAfterFree:
       // No order of the two makes that right.
       if (!allocator || !hazard_.allocation.block) return "";

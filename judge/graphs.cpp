@@ -141,14 +141,9 @@ void Graphs::add_edges(const trace::Item& item) {
   const auto& w = item.record->as<Kind::GraphEdges>();
   Image* image = images_.find(w.image);
   if (!image) return;
-  for (std::size_t i = 0; i < w.edges; ++i) {
-    const std::uint64_t from = item.payload[2 * i];
+  for (const trace::Edge& edge : item.list<Kind::GraphEdges>())
     image->edges.push_back(
-        {.from = from & trace::kEdgeNode,
-         .to = item.payload[2 * i + 1] & trace::kEdgeNode,
-         .programmatic = (from & trace::kEdgeProgrammatic) != 0,
-         .port = static_cast<unsigned>((from & ~trace::kEdgeProgrammatic) >> trace::kEdgePortShift)});
-  }
+        {.from = edge.from(), .to = edge.to(), .programmatic = edge.programmatic(), .port = edge.port()});
 }
 
 Graphs::Image Graphs::take(std::uint64_t number) {

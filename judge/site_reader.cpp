@@ -157,6 +157,12 @@ std::string SiteReader::what(SiteId site, bool launches) {
   return (name.empty() ? std::string(row.base) : name) + direction_note(row) + where;
 }
 
+bool SiteReader::is_host_itself(SiteId site) const {
+  if (site == ordering::kNoSite) return false;
+  const SiteKind kind = places_.at(site).kind;
+  return kind == SiteKind::Instruction || kind == SiteKind::Unseen;
+}
+
 std::string SiteReader::action(SiteId site, const ordering::Access& access) {
   if (site == ordering::kNoSite) return "";
   switch (places_.at(site).kind) {

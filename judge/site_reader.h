@@ -37,6 +37,8 @@ class SiteReader {
   std::string what(ordering::SiteId site, bool launches = false);
   /// The function called: of the driver, or of libc; empty: none.
   [[nodiscard]] std::string function(ordering::SiteId site) const;
+  /// What the host did itself, by an instruction of the program, or what nobody saw: no call.
+  [[nodiscard]] bool is_host_itself(ordering::SiteId site) const;
   /// What was done there, as a noun: as what(), but "the host's read", "the block's release".
   std::string action(ordering::SiteId site, const ordering::Access& access);
   /// " (train.cu:88)", " (backward of train.py:12)", or nothing.

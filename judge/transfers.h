@@ -38,19 +38,17 @@ inline Sides sides_of_copy(const trace::Item& item) {
 
 /// Adds the parts that the record StreamAction holds.
 inline void add_parts(const trace::Item& item, std::vector<ordering::BatchPart>& parts) {
-  const auto* part = reinterpret_cast<const trace::BatchPart*>(item.payload.data());
   const auto side = [](std::uint64_t base, const trace::BatchPart& of, std::uint64_t pitch, std::uint64_t slice) {
     return ordering::Footprint{
         .base = base, .width = of.width, .pitch = pitch, .rows = of.height, .slices = of.depth, .slice_pitch = slice};
   };
-  const std::uint64_t count = item.record->as<trace::Kind::StreamAction>().parts;
-  for (std::uint64_t i = 0; i < count; ++i, ++part) {
-    const auto order = part->order == static_cast<std::uint64_t>(trace::SourceOrder::Any) ? ordering::SourceOrder::Any
-                       : part->order == static_cast<std::uint64_t>(trace::SourceOrder::DuringCall)
+  for (const trace::BatchPart& part : item.list<trace::Kind::StreamAction>()) {
+    const auto order = part.order == static_cast<std::uint64_t>(trace::SourceOrder::Any) ? ordering::SourceOrder::Any
+                       : part.order == static_cast<std::uint64_t>(trace::SourceOrder::DuringCall)
                            ? ordering::SourceOrder::DuringCall
                            : ordering::SourceOrder::Stream;
-    parts.push_back({side(part->dst, *part, part->dst_pitch, part->dst_slice),
-                     side(part->src, *part, part->src_pitch, part->src_slice), order});
+    parts.push_back({side(part.dst, part, part.dst_pitch, part.dst_slice),
+                     side(part.src, part, part.src_pitch, part.src_slice), order});
   }
 }
 

@@ -96,10 +96,10 @@ bool is_of_pool(const Hazard& hazard) {
   return hazard.kind == HazardKind::ReleaseWhileInUse || hazard.kind == HazardKind::ReuseWhileInUse;
 }
 
-/// "its read" for "the host's read", where the sentence has named the host.
-std::string of_the_host(const std::string& action) {
-  constexpr std::string_view kHost = "the host's ";
-  return action.starts_with(kHost) ? "its " + action.substr(kHost.size()) : action;
+/// What the later one did, where the sentence has named the host: "its read" for "the host's read".
+std::string later_of_host(const Hazard& hazard, const Nouns& nouns) {
+  if (!nouns.later_itself) return nouns.later;
+  return hazard.later.mode == ordering::AccessMode::Read ? "its read" : "its write";
 }
 
 /// Kernels of one stream that overlap.
@@ -320,7 +320,7 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
                nouns.earlier + op(hazard.earlier) + " and " + nouns.later + op(hazard.later) + ".";
       } else if (hazard.earlier.on_stream) {
         text = "the host does not wait for " + nouns.earlier + op(hazard.earlier) + " on " + nouns.earlier_stream +
-               " before " + of_the_host(nouns.later) + ".";
+               " before " + later_of_host(hazard, nouns) + ".";
       } else {
         text = "nothing orders " + nouns.later + " after " + nouns.earlier + ".";
       }
@@ -336,7 +336,7 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
       break;
     case NearestEdge::EventNotWaitedFor:
       text = nouns.event + " is recorded (" + op(why.record) + ") after " + nouns.earlier + op(hazard.earlier) +
-             ", but " + later_party(hazard, nouns) + " does not wait for it before " + of_the_host(nouns.later) +
+             ", but " + later_party(hazard, nouns) + " does not wait for it before " + later_of_host(hazard, nouns) +
              op(hazard.later) + ".";
       break;
     case NearestEdge::SyncTooEarly:

@@ -34,6 +34,7 @@ struct Nouns {
   std::string later_actor;    ///< "kernel consume(float const*)", "the host"
   std::string earlier_actor;  ///< "cudaMemcpyAsync (host to device)"
   std::string later;          ///< what it did: the same, but "the host's read"
+  bool later_itself = false;  ///< by the host itself, so: no call
   std::string earlier;
   std::string later_at;  ///< later with its place: "kernel consume(float const*) (train.cu:88)"
   std::string earlier_at;
@@ -44,6 +45,7 @@ struct Nouns {
   std::string event;      ///< "event 1"
   std::string record_at;  ///< "cudaEventRecord (train.cu:60)"
   std::string wait_at;
+  bool in_wait_stream = false;  ///< the record is one of PyTorch's, which records and waits in one call
   bool event_gone = false;      ///< destroyed before the later access
   bool record_in_reach = true;  ///< false: of an event that PyTorch or a library made for itself
   bool wait_in_reach = true;

@@ -175,7 +175,7 @@ constexpr bool is_definition(Kind kind) { return kRoles[static_cast<std::size_t>
 
 /// A set of bytes that a kernel touches in one way: `slices` times `rows` runs of `width` bytes, the rows `pitch`
 /// apart, the slices `slice_pitch`. As it stands in the continuation of a Footprint record: six words, in this order.
-struct Piece {
+struct [[gnu::may_alias]] Piece {
   static constexpr std::uint32_t kAbsolute = 0xffff;  ///< in `pointer`: `offset` is an address
   enum class Mode : std::uint8_t {
     Read = 0,
@@ -274,7 +274,29 @@ enum class NodeKind : std::uint32_t {
 inline constexpr std::uint64_t kEdgeProgrammatic = std::uint64_t{1} << 63;
 inline constexpr unsigned kEdgePortShift = 56;
 inline constexpr std::uint64_t kEdgeNode = (std::uint64_t{1} << kEdgePortShift) - 1;
-inline constexpr std::size_t kMostEdgesPerRecord = kMaxContinuations * kContinuationWords / 2;
+
+/// Two nodes of a graph, the second of which comes after the first: an element of GraphEdges.
+struct [[gnu::may_alias]] Edge {
+  std::uint64_t leaves;  ///< the first node, and how the edge leaves it
+  std::uint64_t enters;  ///< the second node
+
+  static constexpr Edge of(std::uint64_t from, std::uint64_t to, bool programmatic, std::uint64_t port) {
+    return {(from & kEdgeNode) | port << kEdgePortShift | (programmatic ? kEdgeProgrammatic : 0), to & kEdgeNode};
+  }
+  [[nodiscard]] constexpr std::uint64_t from() const { return leaves & kEdgeNode; }
+  [[nodiscard]] constexpr std::uint64_t to() const { return enters & kEdgeNode; }
+  [[nodiscard]] constexpr bool programmatic() const { return (leaves & kEdgeProgrammatic) != 0; }
+  [[nodiscard]] constexpr unsigned port() const {
+    return static_cast<unsigned>((leaves & ~kEdgeProgrammatic) >> kEdgePortShift);
+  }
+};
+inline constexpr std::size_t kMostEdgesPerRecord = kMaxContinuations * kSlotBytes / sizeof(Edge);
+
+/// A thread, and the position of one of its records: an element of ThreadOrder.
+struct [[gnu::may_alias]] ThreadPosition {
+  std::uint64_t thread;  ///< 65535: all threads, and the position means nothing
+  std::uint64_t position;
+};
 
 enum class FreeKind : std::uint32_t { Device, Host, Unregister, Async, Unmap };
 
@@ -342,13 +364,17 @@ struct WordType<std::uint64_t> {
   using type = std::uint64_t;
 };
 
-/// The words of a kind of record by their names. They lie on Record::w, which is what may_alias allows.
+/// The words of a kind of record by their names. They lie on Record::w, which is what may_alias allows. A kind that a
+/// list follows has the type of the list's elements, too, Listed, and how many there are.
 template <Kind kKind>
 struct Words;
 #define SS_RECORD(kind_, ...) \
   template <>                 \
   struct [[gnu::may_alias]] Words<Kind::kind_> {
 #define SS_WORD(type_, name_, ...) WordType<type_>::type name_;
+#define SS_LIST(type_, count_) \
+  using Listed = type_;        \
+  [[nodiscard]] std::uint64_t listed() const { return count_; }
 #define SS_END(...) \
   }                 \
   ;

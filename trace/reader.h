@@ -45,6 +45,11 @@ struct Item {
   std::span<const std::uint64_t> payload;  ///< the words of its continuation slots
   /// A Copy's, if it has one.
   [[nodiscard]] const Shape& shape() const { return *reinterpret_cast<const Shape*>(payload.data()); }
+  /// The list that follows a record of this kind (SS_LIST of records.def).
+  template <Kind kKind>
+  [[nodiscard]] std::span<const typename Words<kKind>::Listed> list() const {
+    return {reinterpret_cast<const typename Words<kKind>::Listed*>(payload.data()), record->as<kKind>().listed()};
+  }
 
   bool cancelled = false;  ///< only CallEnd is yielded when cancelled: the blocking call failed
 };

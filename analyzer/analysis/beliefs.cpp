@@ -96,9 +96,8 @@ Slot Beliefs::slot(ValueId stream) const {
 
 std::string Beliefs::name(ValueId stream) const {
   const std::string name = witness_.stream(stream, {}, kNoOp).name;
-  return name.empty()                          ? "a stream"
-         : name.find('$') == std::string::npos ? "stream '" + name + "'"
-                                               : "the current stream";
+  if (name.empty()) return "a stream";
+  return ir::hidden_part(name) ? "the current stream" : "stream '" + name + "'";
 }
 
 std::optional<Evidence> Beliefs::find(ValueId a, ValueId b) const {

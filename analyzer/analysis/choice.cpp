@@ -64,9 +64,9 @@ void tell_class(Hazard& hazard, const Where& where) {
     Evidence evidence{"the object may be of another class; of those in sight, only the one with '" + inside->function +
                           "' works on the device",
                       {.site = *call, .calls = {call + 1, where.calls.end()}}};
-    const bool told =
+    const bool noted =
         std::ranges::any_of(hazard.evidence, [&](const Evidence& known) { return known.what == evidence.what; });
-    if (!told) hazard.evidence.push_back(std::move(evidence));
+    if (!noted) hazard.evidence.push_back(std::move(evidence));
   }
 }
 

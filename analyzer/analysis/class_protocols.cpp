@@ -62,7 +62,6 @@ constexpr std::size_t kMostLives = 24;
 constexpr std::uint64_t kMostWeight = 1500;  ///< ops of one life
 constexpr std::int64_t kMostSlots = 8;
 constexpr std::size_t kMostModes = 4;
-constexpr const char* kLeg = "leg ";
 constexpr const char* kUsr = "the life of an object";
 
 class Lives {
@@ -151,7 +150,8 @@ class Lives {
 
   ir::SiteId leg_site(ir::Function& life, const ir::Site& place, std::size_t leg) {
     ir::Site site = place;
-    site.text = kLeg + std::to_string(leg);
+    site.text.clear();
+    site.leg = static_cast<std::uint32_t>(leg);
     return life.add(std::move(site));
   }
 
@@ -225,7 +225,7 @@ class Lives {
       const std::string key = ir::field_key(closed, number);
       if (key.empty() || changes(key) || !ir::may_be(closed, number, ir::kSupposedSlots)) continue;
       std::string name = ir::as_written(closed, number);
-      rename(name);
+      if (ir::first_of(closed, number) == class_->object) name = of_this(name);
       supposed_ = " and '" + name + "' is " + std::to_string(ir::kSupposedSlots);
       ir::suppose(closed, number, ir::kSupposedSlots);
     }
@@ -309,8 +309,8 @@ class Lives {
   /// The number of the call that it was in, which is taken off its way; the number of all: the end.
   std::size_t leg_of(Where& where) const {
     const ir::Site& outermost = where.calls.empty() ? where.site : where.calls.back();
-    if (!outermost.text.starts_with(kLeg)) return members_.size();
-    const std::size_t leg = std::stoul(outermost.text.substr(std::string(kLeg).size()));
+    if (outermost.leg == ir::Site::kNoLeg) return members_.size();
+    const std::size_t leg = outermost.leg;
     if (!where.calls.empty()) where.calls.pop_back();
     return leg;
   }
@@ -352,15 +352,19 @@ class Lives {
     return {};
   }
 
-  static void rename(std::string& name) {
-    constexpr std::string_view kObject = "object.";
-    if (name.starts_with(kObject)) name = "this->" + name.substr(kObject.size());
+  /// "object.", which the names of its parts begin with here.
+  [[nodiscard]] std::size_t prefix() const { return class_->frame[class_->object].name.size() + 1; }
+  /// A part of the object that has a name.
+  [[nodiscard]] bool is_of_this(const Thing& thing) const {
+    return thing.part_of == class_->object && thing.name.size() > prefix();
   }
+  /// The name of such a part, as methods write it.
+  [[nodiscard]] std::string of_this(const std::string& name) const { return "this->" + name.substr(prefix()); }
 
   /// Reports it, unless something forbids that. True if only its level keeps it from that.
   bool consider(Hazard hazard) {
     if (hazard.level == Level::Latent || !hazard.earlier) return false;
-    const bool of_the_object = hazard.buffer.name.starts_with("object.") || hazard.buffer.origin;
+    const bool of_the_object = is_of_this(hazard.buffer) || hazard.buffer.origin;
     const std::size_t later = leg_of(hazard.later.where), earlier = leg_of(hazard.earlier->where);
     const std::string before = field_of(hazard.earlier->stream), after = field_of(hazard.later.stream);
     const bool one_call = earlier == later && later < members_.size();
@@ -368,7 +372,7 @@ class Lives {
     // Not within the call, if the other stream is the caller's: that cannot be one which the class keeps to itself.
     const bool callers_may_wait = trusts_callers_ && !(one_call && before.empty() != after.empty());
     for (Thing* thing : {&hazard.buffer, &hazard.event, &hazard.later.stream, &hazard.earlier->stream}) {
-      rename(thing->name);
+      if (is_of_this(*thing)) thing->name = of_this(thing->name);
       if (thing->origin) leg_of(*thing->origin);
     }
     if (hazard.edge) leg_of(*hazard.edge);

@@ -7,6 +7,7 @@
 
 #include "analyzer/analysis/overlap.h"
 #include "analyzer/ir/hidden.h"
+#include "analyzer/ir/unnamed.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
@@ -27,11 +28,9 @@ ir::PlaceId stream_of_caller(const ir::Function& function) {
   return only;
 }
 
-constexpr std::string_view kTensors[] = {"at::Tensor", "at::TensorBase", "torch::Tensor"};
-
 bool is_tensor_field(const std::string& field) {
   const auto owner = ir::class_of_block(field);
-  return owner && std::ranges::find(kTensors, *owner) != std::end(kTensors);
+  return owner && ir::is_tensor_class(*owner);
 }
 
 bool reads(ir::Mode mode) { return mode == ir::Mode::Read || mode == ir::Mode::ReadWrite; }
@@ -295,7 +294,7 @@ Hazard Duties::tell(const Touched& work, const Edge& other, CheckCase what) cons
   Action caller;
   caller.where = witness_.where(values_.function().site);
   caller.stream = witness_.stream(caller_, values_.op(record_).stream, record_);
-  if (duty_.tensors) caller.stream.name = "the current stream";
+  if (duty_.tensors) caller.stream.describe("the current stream");
   hazard.earlier = std::move(caller);
   hazard.buffer = witness_.memory(work.memory, op.accesses[work.access].memory, work.op);
   hazard.edge = witness_.where(other.op);
@@ -312,7 +311,7 @@ std::optional<Hazard> Duties::tell(OpIndex keep, const Kept& kept) const {
   hazard.function = values_.function().name;
   hazard.usr = values_.function().usr;
   hazard.later = witness_.action(keep, caller_);
-  hazard.later.stream.name = "the current stream";
+  hazard.later.stream.describe("the current stream");
   hazard.earlier = witness_.action(use.op, use.stream);
   hazard.earlier->mode = values_.op(use.op).accesses[use.access].mode;
   if (const std::string own = witness_.stream(use.stream, {}, kNoOp).name; !own.empty())

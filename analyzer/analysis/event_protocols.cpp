@@ -18,6 +18,7 @@
 #include <map>
 
 #include "analyzer/ir/hidden.h"
+#include "analyzer/ir/unnamed.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
@@ -66,8 +67,9 @@ class Protocols {
   /// ir::field_key() of an event that an object keeps; what a lambda captured, and fields made up here, are none.
   static std::string key_of(const ir::Function& function, ir::PlaceId place) {
     const std::string key = ir::field_key(function, place);
-    const bool kept = !key.starts_with("lambda::") && !ir::hidden_part(key);
-    return kept ? key : std::string();
+    if (key.empty() || ir::hidden_part(key)) return {};
+    while (function[place].kind == ir::Place::Kind::Index) place = function[place].base;
+    return ir::is_captured(function[place]) ? std::string() : key;
   }
 
   /// Created by the code that is seen, and given to nobody.

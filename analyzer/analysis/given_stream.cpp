@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "analyzer/ir/unnamed.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
@@ -38,7 +39,7 @@ ir::PlaceId stream_parameter(const ir::Function& function, const ir::Block& bloc
   ir::PlaceId only = ir::kNoPlace;
   for (const ir::PlaceId place : function.parameters) {
     if (function[place].type != ir::TypeKind::Stream) continue;
-    if (only != ir::kNoPlace || function[place].name.starts_with("parameter ")) return ir::kNoPlace;
+    if (only != ir::kNoPlace || ir::is_unnamed_parameter(function[place])) return ir::kNoPlace;
     only = place;
   }
   if (only == ir::kNoPlace || function[only].reference || !used(function, only)) return ir::kNoPlace;

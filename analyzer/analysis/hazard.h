@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/ir/ir.h"
@@ -55,12 +56,20 @@ const std::string& name_of(const ir::Function& function, const ir::Op& op);
 /// A stream, event or buffer as messages name it.
 struct Thing {
   std::string name;  ///< "s1", "this->streams_[i]", "the default stream"; empty: there is none
-  UnnamedStream unnamed = UnnamedStream::None;  ///< its `name` is a description
+  UnnamedStream unnamed = UnnamedStream::None;
+  bool described = false;  ///< `name` says what it is, as that of an unnamed stream does: the source has none for it
+  ir::PlaceId part_of =
+      ir::kNoPlace;  ///< the variable of the function analysed that `name` begins with, see first_of()
   std::optional<ordering::StreamKind> stream_kind;
   std::optional<ordering::MemoryKind> memory_kind;
   std::optional<Where> origin;  ///< where it was created, allocated or declared
   bool allocated = false;       ///< at `origin`
   bool by_class = false;        ///< made at `origin`, where its class makes all of them
+
+  void describe(std::string description) {
+    name = std::move(description);
+    described = true;
+  }
 };
 
 /// A stream by its description.

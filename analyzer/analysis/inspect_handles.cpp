@@ -12,7 +12,7 @@
 #include <set>
 
 #include "analyzer/ir/naming.h"
-#include "analyzer/ir/rings.h"
+#include "analyzer/ir/unnamed.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
@@ -69,8 +69,7 @@ void HandleQuestions::wait() {
   if (look_.order->never_recorded(values_, event)) {
     // Where a function asks which one of several it is, it may take those that were recorded.
     const bool one_of_several =
-        values_.of_a_callee(look_.index) && look_.op->event.place != ir::kNoPlace &&
-        ir::as_written(values_.function(), look_.op->event.place).find("[each]") != std::string::npos;
+        values_.of_a_callee(look_.index) && ir::is_of_each(values_.function(), look_.op->event.place);
     const bool perhaps = in_construction() || may_ask_for_record() || one_of_several;
     Hazard hazard = look_.start(Check::EventWaitWithoutRecord, perhaps ? Level::Maybe : Level::Definite);
     hazard.later = witness_.action(look_.index, waiter);
@@ -242,15 +241,15 @@ void HandleQuestions::conclude() {
     });
     if (around) continue;
     // Not waited for at all: then nobody relies on it.
-    bool told = false;
+    bool raised = false;
     for (const auto& [waited, by] : waited_events_) {
       if (by <= op || !values_.must_equal(waited, event)) continue;
       rerecords_[i].hazard.edge = witness_.where(by);
       look_.raise(std::move(rerecords_[i]));
-      told = true;
+      raised = true;
       break;
     }
-    if (told) continue;
+    if (raised) continue;
     if (const ir::Site* wait = awaited_elsewhere(event, rerecords_[i])) {
       rerecords_[i].hazard.level = Level::Likely;
       rerecords_[i].hazard.edge = Where{*wait, {}};

@@ -29,8 +29,7 @@ void HostQuestions::host_access() {
     const auto kind = look_.order->kind(values_, access, mine->memory);
     // Plain code and the standard library cannot touch device memory: they only seem to. Other calls can (MPI,
     // GPU-aware).
-    const std::string& name = look_.op->name;
-    const bool is_plain = name.empty() || name.starts_with("std::") || name.starts_with("mem");
+    const bool is_plain = look_.op->name.empty() || look_.op->host_only;
     if (is_plain && (kind == MemoryKind::Device || kind == MemoryKind::DeviceAsync)) continue;
     if (access.mode != ir::Mode::Read) write_captured(mine->memory, access);
     for (const Pending& earlier : look_.order->pending()) {

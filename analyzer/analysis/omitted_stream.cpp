@@ -30,6 +30,7 @@
 #include "analyzer/analysis/given_stream.h"
 #include "analyzer/analysis/unset_stream.h"
 #include "analyzer/ir/hidden.h"
+#include "analyzer/ir/unnamed.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
@@ -203,7 +204,7 @@ class Omitted {
   /// Tensors come from callers or from the object, or go there.
   [[nodiscard]] bool trades_tensors() const {
     for (std::size_t i = 0; i < function_.places.size(); ++i) {
-      if (!function_.places[i].owner.starts_with("at::Tensor")) continue;
+      if (!ir::is_tensor_class(function_.places[i].owner)) continue;
       const ir::PlaceId root = ir::root(function_, static_cast<ir::PlaceId>(i)).place;
       if (root == ir::kNoPlace) continue;
       const Place& variable = function_[root];
@@ -254,7 +255,7 @@ class Omitted {
     return std::ranges::any_of(op.accesses, [&](const ir::Access& access) {
       if (access.memory.kind != Operand::Kind::Value || access.memory.place == ir::kNoPlace) return false;
       const ir::PlaceId memory = source(function_, access.memory.place);
-      if (!function_[memory].owner.starts_with("at::Tensor")) return false;
+      if (!ir::is_tensor_class(function_[memory].owner)) return false;
       const ir::PlaceId root = ir::root(function_, memory).place;
       return root != ir::kNoPlace && function_[root].kind == Place::Kind::Parameter;
     });

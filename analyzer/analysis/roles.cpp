@@ -21,6 +21,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analyzer/ir/hidden.h"
+#include "analyzer/ir/unnamed.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
@@ -29,10 +31,10 @@ using ir::Operand;
 using ir::OpKind;
 using ir::Place;
 
-Slot slot_of_field(const std::string& class_and_name) { return "f:" + class_and_name; }
-Slot slot_of_global(const std::string& name) { return "g:" + name; }
+Slot slot_of_field(const std::string& class_and_name) { return {.kind = Slot::Kind::Field, .name = class_and_name}; }
+Slot slot_of_global(const std::string& name) { return {.kind = Slot::Kind::Global, .name = name}; }
 Slot slot_of_parameter(const std::string& usr, std::uint32_t number) {
-  return "p:" + usr + "#" + std::to_string(number);
+  return {.kind = Slot::Kind::Parameter, .name = usr, .number = number};
 }
 
 const Roles::Reason* Roles::two(const Slot& a, const Slot& b) const {
@@ -50,9 +52,7 @@ bool Roles::waits_elsewhere(const Slot& stream, const std::set<std::string>& bod
 }
 
 bool Roles::is_joined_elsewhere(const Slot& stream, const std::set<std::string>& bodies) const {
-  const auto elsewhere = [&](const std::string& usr) {
-    return !bodies.contains(usr) && usr.find("@F@~") == std::string::npos;
-  };
+  const auto elsewhere = [&](const std::string& usr) { return !bodies.contains(usr) && !ir::is_destructor(usr); };
   const auto found = joined_.find(stream);
   return (found != joined_.end() && std::ranges::any_of(found->second, elsewhere)) ||
          std::ranges::any_of(device_syncs_, elsewhere);
@@ -92,7 +92,7 @@ class RoleCollector {
 
  private:
   struct Use {
-    std::string event;
+    Slot event;
     Slot stream;
     const ir::Site* site;
   };
@@ -118,10 +118,10 @@ class RoleCollector {
   static Slot plain(const ir::Function& function, ir::PlaceId place) {
     if (place == ir::kNoPlace) return {};
     const Place& at = function[place];
-    if (at.name.find('$') != std::string::npos) return {};
+    if (ir::hidden_part(at.name)) return {};
     switch (at.kind) {
       case Place::Kind::Field:
-        return at.owner == "lambda" ? Slot() : slot_of_field(at.owner + "::" + at.name);
+        return ir::is_captured(at) ? Slot() : slot_of_field(at.owner + "::" + at.name);
       case Place::Kind::Global:
         return slot_of_global(at.name);
       case Place::Kind::Parameter:
@@ -140,7 +140,7 @@ class RoleCollector {
         const Slot one = op.source.kind == Operand::Kind::Value || op.source.kind == Operand::Kind::Address
                              ? plain(function, op.source.place)
                              : Slot();
-        if (one.empty() || one.starts_with("p:") || (!all.empty() && all != one)) return {};
+        if (one.empty() || one.kind == Slot::Kind::Parameter || (!all.empty() && all != one)) return {};
         all = one;
       }
     return all;
@@ -160,7 +160,7 @@ class RoleCollector {
         if (op.kind == OpKind::Call)
           if (const auto known = returns_.find(op.callee); known != returns_.end()) given = known->second;
         const auto [entry, is_new] = result.try_emplace(static_cast<std::uint32_t>(op.target), given);
-        if (!is_new && entry->second != given) entry->second.clear();
+        if (!is_new && entry->second != given) entry->second = {};
       }
     return result;
   }
@@ -181,11 +181,12 @@ class RoleCollector {
       return named ? slot(function, given, operand.place) : Slot();
     };
     const auto event = [&](const Operand& operand) {
-      if (operand.place == ir::kNoPlace) return std::string();
+      if (operand.place == ir::kNoPlace) return Slot();
       const Slot known = slot(function, given, operand.place);
       // An event of this call alone is known by its place.
-      return known.empty() || known.starts_with("p:")
-                 ? "l:" + function.usr + "#" + std::to_string(static_cast<std::uint32_t>(operand.place))
+      const auto place = static_cast<std::uint32_t>(operand.place);
+      return known.empty() || known.kind == Slot::Kind::Parameter
+                 ? Slot{.kind = Slot::Kind::Local, .name = function.usr, .number = place}
                  : known;
     };
     // In a condition, an assignment, a returned value.
@@ -237,7 +238,7 @@ class RoleCollector {
       if (from.empty()) continue;
       const Slot parameter = slot_of_parameter(call.callee, i);
       handed_.push_back({parameter, from, function.usr});
-      if (!from.starts_with("p:")) speak_against(parameter, from);
+      if (from.kind != Slot::Kind::Parameter) speak_against(parameter, from);
       for (const auto& [other, its] : passed)
         if (its == from) speak_against(parameter, other);
       passed.emplace_back(parameter, from);

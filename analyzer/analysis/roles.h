@@ -3,6 +3,8 @@
 // Which streams of a translation unit its own code treats as two. See roles.cpp for the essay.
 #pragma once
 
+#include <compare>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,8 +15,15 @@
 
 namespace streamsan::analyzer {
 
-/// A variable that holds a stream from elsewhere: "f:Class::field", "g:name", "p:USR#2". Empty: none.
-using Slot = std::string;
+/// A variable that holds a stream from elsewhere.
+struct Slot {
+  enum class Kind : std::uint8_t { None, Field, Global, Parameter, Local };
+  Kind kind = Kind::None;
+  std::string name;          ///< "Class::field", of a global variable its name, else the USR of the function
+  std::uint32_t number = 0;  ///< Parameter: its position. Local: its place
+  [[nodiscard]] bool empty() const { return kind == Kind::None; }
+  friend auto operator<=>(const Slot&, const Slot&) = default;
+};
 Slot slot_of_field(const std::string& class_and_name);
 Slot slot_of_global(const std::string& name);
 Slot slot_of_parameter(const std::string& usr, std::uint32_t number);

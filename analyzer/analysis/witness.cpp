@@ -4,6 +4,7 @@
 #include "analyzer/analysis/witness.h"
 
 #include "analyzer/ir/hidden.h"
+#include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
 namespace {
@@ -31,10 +32,15 @@ Thing Witness::thing(ValueId value, const ir::Operand& written, OpIndex op) cons
   const bool named = written_in_place && root->kind != ir::Place::Kind::Temporary;
   if (named && !values_.of_a_callee(op) && !root->inlined) {
     result.name = function.spell(written.place);
+    result.part_of = ir::first_of(function, written.place);
     return result;
   }
   result.name = name(value);
-  if (result.name.empty() && named) result.name = function.spell(written.place);
+  result.part_of = first_of(value);
+  if (result.name.empty() && named) {
+    result.name = function.spell(written.place);
+    result.part_of = ir::first_of(function, written.place);
+  }
   return result;
 }
 
@@ -58,6 +64,35 @@ std::string Witness::name(ValueId value) const {
     default:
       return {};
   }
+}
+
+ir::PlaceId Witness::first_of(ValueId value) const {
+  const auto location_of = [this](ValueId id) {
+    while (values_[id].kind == Value::Kind::Shifted) id = values_[id].since;
+    const Value& known = values_[id];
+    return known.kind == Value::Kind::Object ? values_.home(known.site) : known.location;
+  };
+  LocationId at = location_of(value);
+  bool is_part = false;
+  while (at != kNowhere) {
+    const Location& known = values_[at];
+    switch (known.kind) {
+      case Location::Kind::Root:
+        return is_part ? known.root : ir::kNoPlace;
+      case Location::Kind::Field: {
+        const bool pointee = values_[known.base].kind == Location::Kind::Target;
+        at = pointee ? location_of(values_[known.base].pointer) : known.base;
+        break;
+      }
+      case Location::Kind::Index:
+        at = known.base;
+        break;
+      default:
+        return ir::kNoPlace;
+    }
+    is_part = true;
+  }
+  return ir::kNoPlace;
 }
 
 std::string Witness::name(LocationId location) const {

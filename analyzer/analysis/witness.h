@@ -36,6 +36,8 @@ class Witness {
   [[nodiscard]] const ir::Place& root_of(ir::PlaceId place) const;
   [[nodiscard]] std::string name(ValueId value) const;
   [[nodiscard]] std::string name(LocationId location) const;
+  /// The variable that such a name begins with, if it goes on with a part of it.
+  [[nodiscard]] ir::PlaceId first_of(ValueId value) const;
 
   const Values& values_;
 };

@@ -73,14 +73,15 @@ ir::Api api_of(const Hazard& hazard) {
   return known == calls.end() ? ir::Api::None : (*known)->site.api;
 }
 
-/// At a call; `inside` is what was reached through it. The call of a variable's destructor is not written anywhere: its
-/// site says what happens there. So does that of a launch.
+/// At a call; `inside` is what was reached through it.
 std::string in_call(const ir::Site& call, const ir::Site& inside) {
-  if (call.text.ends_with("goes out of scope")) {
-    return call.text + " here";
-  }
-  if (call.text.starts_with("kernel '")) {
-    return call.text + " is launched here";
+  switch (call.kind) {
+    case ir::Site::Kind::Call:
+      break;
+    case ir::Site::Kind::Launch:
+      return call.text + " is launched here";
+    case ir::Site::Kind::ScopeEnd:
+      return call.text + " here";
   }
   return "in the call to " + quoted(inside.function) + " here";
 }
@@ -221,10 +222,9 @@ void Draft::note_origin(const Thing& thing, const char* noun) {
     return;
   }
   // "the current stream" needs no noun.
-  const std::string subject = quoted(thing.name);
-  const bool described = !subject.starts_with('\'');
-  std::string text =
-      (*noun == '\0' || described ? "" : std::string(noun) + " ") + subject + " " + origin_verb(thing) + " here";
+  const Named subject = named(thing);
+  std::string text = (*noun == '\0' || subject.described ? "" : std::string(noun) + " ") + subject.quoted() + " " +
+                     origin_verb(thing) + " here";
   if (thing.stream_kind == ordering::StreamKind::NonBlocking) {
     text += " (non-blocking)";
   }

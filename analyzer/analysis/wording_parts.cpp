@@ -3,7 +3,7 @@
 // Words for streams, memory and accesses. See wording_parts.h.
 //
 // Names come from the IR as a person writes them, except those that the source has no name for: they contain a `$`
-// (ir.h), or are descriptions already ("the default stream").
+// (ir.h), or are descriptions already (Thing::described).
 #include "analyzer/analysis/wording_parts.h"
 
 #include <algorithm>
@@ -13,10 +13,6 @@
 
 namespace streamsan::analyzer::wording {
 namespace {
-
-bool is_description(std::string_view name) {
-  return name.starts_with("the ") || name.starts_with("a ") || name.starts_with("another ");
-}
 
 /// What may be written into a program: a variable, its public members, elements with constant indices.
 bool is_path(std::string_view text) {
@@ -56,51 +52,57 @@ bool is_path(std::string_view text) {
   return true;
 }
 
-}  // namespace
-
-std::string quoted(std::string_view name) {
-  if (is_description(name)) {
-    return std::string(name);
-  }
+/// Of what the IR calls so.
+Named named(std::string_view name) {
   const auto part = ir::hidden_part(name);
   if (!part) {
-    return "'" + std::string(name) + "'";
+    return {.text = std::string(name)};
   }
+  const auto description = [](std::string text) { return Named{.text = std::move(text), .described = true}; };
   if (part->hidden == ir::Hidden::CurrentStream) {
-    return "the current stream";
+    return description("the current stream");
   }
   if (part->hidden == ir::Hidden::Size || part->hidden == ir::Hidden::Begin) {
     // An element that is counted: `parts[...]`.
     const std::size_t open = name.rfind('[', part->at), close = name.find(']', part->at);
     if (open != std::string_view::npos && close != std::string_view::npos) {
-      return quoted(std::string(name.substr(0, open)) + "[...]" + std::string(name.substr(close + 1)));
+      return named(std::string(name.substr(0, open)) + "[...]" + std::string(name.substr(close + 1)));
     }
   }
   std::string_view base = name.substr(0, part->at);
   while (base.ends_with('.') || base.ends_with('>') || base.ends_with('-')) {
     base.remove_suffix(1);
   }
-  const std::string owner = base.empty() ? "an object without a name" : "'" + std::string(base) + "'";
+  const Named owner = base.empty() ? description("an object without a name") : Named{.text = std::string(base)};
   if (part->hidden == ir::Hidden::Request) {
-    return "request " + owner;
+    return description("request " + owner.quoted());
   }
   if (part->hidden == ir::Hidden::Next) {
-    return "a block of " + owner;
+    return description("a block of " + owner.quoted());
   }
   // Of an element without a name as of what it is in.
-  return name.ends_with(ir::name(ir::Hidden::Stream)) ? "the stream of " + owner : owner;
+  return name.ends_with(ir::name(ir::Hidden::Stream)) ? description("the stream of " + owner.quoted()) : owner;
 }
+
+}  // namespace
+
+Named named(const Thing& thing) {
+  const bool described = thing.described || thing.unnamed != UnnamedStream::None;
+  return described ? Named{.text = thing.name, .described = true} : named(std::string_view(thing.name));
+}
+
+std::string quoted(std::string_view name) { return named(name).quoted(); }
 
 std::string stream(const Thing& thing, bool with_kind) {
   if (thing.name.empty()) {
     return {};
   }
-  const std::string name = quoted(thing.name);
-  if (!name.starts_with("'")) {
-    return name;
+  const Named name = named(thing);
+  if (name.described) {
+    return name.text;
   }
   const bool nonblocking = with_kind && thing.stream_kind == ordering::StreamKind::NonBlocking;
-  return (nonblocking ? "non-blocking stream " : "stream ") + name;
+  return (nonblocking ? "non-blocking stream " : "stream ") + name.quoted();
 }
 
 std::string on_stream(const Thing& thing, bool with_kind) {
@@ -115,14 +117,14 @@ std::string named_stream(const Thing& thing, std::string_view otherwise) {
 
 std::string comma(const std::string& words) { return words.empty() ? words : "," + words; }
 
-std::string buffer(const Thing& thing) { return thing.name.empty() ? "the same memory" : quoted(thing.name); }
+std::string buffer(const Thing& thing) { return thing.name.empty() ? "the same memory" : named(thing).quoted(); }
 
 std::string event(const Thing& thing) {
   if (thing.name.empty()) {
     return "an event";
   }
-  const std::string name = quoted(thing.name);
-  return name.starts_with("'") ? "event " + name : name;
+  const Named name = named(thing);
+  return name.described ? name.text : "event " + name.quoted();
 }
 
 /// "cuMemAlloc_v2" is written cuMemAlloc in programs: the header renames it.
@@ -131,9 +133,6 @@ std::string what(const Action& action) {
     return "the host";
   }
   const std::string_view words = action.what;
-  if (words.starts_with("kernel ")) {
-    return action.what;
-  }
   const std::size_t end = std::min(words.find(' '), words.size());
   return std::string(report::written_name(words.substr(0, end))) + std::string(words.substr(end));
 }
@@ -228,8 +227,7 @@ std::string lane(const Thing& stream) {
   if (stream.name.empty()) {
     return kHostLane;
   }
-  const std::string name = quoted(stream.name);
-  return name.starts_with("'") ? name.substr(1, name.size() - 2) : name;
+  return named(stream).text;
 }
 
 }  // namespace streamsan::analyzer::wording

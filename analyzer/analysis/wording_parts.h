@@ -15,8 +15,15 @@
 
 namespace streamsan::analyzer::wording {
 
-/// In single quotes; what has no name in the source gets a description without quotes: "the current stream".
-std::string quoted(std::string_view name);
+/// A name in a sentence.
+struct Named {
+  std::string text;
+  bool described = false;  ///< the source has no name for it: "the current stream"
+  /// In single quotes, unless it is a description.
+  [[nodiscard]] std::string quoted() const { return described ? text : "'" + text + "'"; }
+};
+Named named(const Thing& thing);
+std::string quoted(std::string_view name);  ///< of a function, a variable or a part of one
 /// "stream 's1'", "non-blocking stream 's1'" if the kind is asked for and known, "the default stream"; empty: none.
 std::string stream(const Thing& thing, bool with_kind = false);
 std::string on_stream(const Thing& thing, bool with_kind = false);  ///< " on stream 's1'", or nothing

@@ -10,11 +10,10 @@
 namespace streamsan::analyzer::wording {
 namespace {
 
-constexpr std::string_view kOfTheNext = " of the next one";
-
 struct TwoStreams {
   std::string first;   ///< of the earlier work
   std::string second;  ///< of the later
+  bool says_iterations = false;
 };
 
 /// Never one name for both: two elements of an array may be spelt alike, and so may two streams of two callers.
@@ -24,7 +23,8 @@ TwoStreams names_of(const Draft& draft) {
   if (out.first != out.second) return out;
   if (draft.hazard().cause == Cause::OtherIteration) {
     out.first += " of that iteration";
-    out.second += kOfTheNext;
+    out.second += " of the next one";
+    out.says_iterations = true;
     return out;
   }
   out.first = "the stream of " + what(draft.earlier());
@@ -37,7 +37,7 @@ TwoStreams names_of(const Draft& draft) {
 /// Why the edge that is there does not help: a note at the edge. Some causes have none.
 void note_cause(Draft& draft) {
   const Hazard& hazard = draft.hazard();
-  const auto [first, second] = names_of(draft);
+  const auto [first, second, says_iterations] = names_of(draft);
   const std::string action = act(draft.earlier());
   const std::string lane_first = lane(draft.earlier().stream);
   const std::string lane_second = lane(draft.later().stream);
@@ -84,7 +84,7 @@ void note_cause(Draft& draft) {
 
 void advise_order(Draft& draft) {
   const Hazard& hazard = draft.hazard();
-  const auto [first, second] = names_of(draft);
+  const auto [first, second, says_iterations] = names_of(draft);
   const std::string action = act(draft.earlier());
   const std::string before = " before " + what(draft.later());
   const std::string& wait = draft.dialect().wait_event;
@@ -111,7 +111,7 @@ void advise_order(Draft& draft) {
       break;
     case Cause::OtherIteration:
       draft.advise(what(draft.earlier()) + " may be that of an earlier iteration: " + record_and_wait +
-                   (second.ends_with(kOfTheNext) ? "" : " of the next iteration"));
+                   (says_iterations ? "" : " of the next iteration"));
       break;
     case Cause::NonBlocking: {
       const bool later_is_default = draft.later().stream.stream_kind != ordering::StreamKind::NonBlocking;

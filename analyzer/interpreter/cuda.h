@@ -240,7 +240,7 @@ class Cuda {
     waits_.push_back(site);
     asks_.insert(site);
   }
-  Outcome effect(Machine& machine, const Model& model, const Arguments& arguments);
+  class Effects;  ///< of one call
   /// Somebody else has written there.
   void forget_values(Word begin, Word end) {
     value_writes_.erase(value_writes_.lower_bound(begin), value_writes_.lower_bound(end));

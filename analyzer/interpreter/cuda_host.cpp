@@ -2,8 +2,6 @@
 //
 // What the host does itself to memory that the GPU may use, and what it asks about devices and streams, which makes no
 // order: there are two devices with much memory, and no number is 0. And copies in batches, whose lists the host has.
-#include <algorithm>
-#include <array>
 #include <cstring>
 #include <utility>
 
@@ -260,13 +258,13 @@ bool Cuda::value_operation(Machine& machine, HostCall what, Word handle, orderin
 // place.
 
 bool Cuda::message(Machine& machine, const Model* model, std::string_view name, const Arguments& arguments) {
-  static constexpr std::array<std::string_view, 3> kLibraries = {"MPI_", "PMPI_", "ucp_"};
-  if (std::ranges::none_of(kLibraries, [&](std::string_view prefix) { return name.starts_with(prefix); })) return false;
-  if (name.ends_with("_Comm_rank") || name.ends_with("_Comm_size")) {
-    machine.store(arguments.word(1), name.ends_with("_rank") ? 0 : 2, 4);
+  const MessageCall what = message_call(name);
+  if (what == MessageCall::None) return false;
+  if (what == MessageCall::MpiRank || what == MessageCall::MpiRanks) {
+    machine.store(arguments.word(1), what == MessageCall::MpiRank ? 0 : 2, 4);
     return true;
   }
-  const bool ucx = name.starts_with("ucp_");
+  const bool ucx = what == MessageCall::Ucx;
   if (model == nullptr && ucx) return false;  // it may call back
   if (model == nullptr || (model->action != ActionKind::HostTouch && model->action != ActionKind::Post)) return true;
   machine.event();

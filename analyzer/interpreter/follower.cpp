@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "analyzer/interpreter/callers.h"
 #include "analyzer/interpreter/module.h"
 #include "analyzer/interpreter/record_calls.h"
 #include "clang/AST/ASTContext.h"
@@ -244,12 +245,13 @@ Thing Follower::stream(ordering::StreamId stream) const {
   }
   Thing thing;
   thing.stream_kind = kind;
-  if (cuda_.is_given(stream)) thing.name = "a stream of the caller's";
+  if (cuda_.is_given(stream)) thing.describe("a stream of the caller's");
   if (const auto made = cuda_.made(stream)) {
     thing.origin = where(*made);
     const bool of_pool = cuda_.name(*made) == Torch::kPoolStream;
     thing.name = of_pool ? made_for(*thing.origin) : argument(*thing.origin);
-    if (of_pool && thing.name.empty()) thing.name = "a stream of the pool";
+    thing.described = false;
+    if (of_pool && thing.name.empty()) thing.describe("a stream of the pool");
     thing.origin->site.text = cuda_.name(*made);
   }
   return thing;
@@ -330,7 +332,7 @@ void Follower::hazard(const ordering::Hazard& reported) {
     // Made by one call: the first of them, the second, ...
     const std::size_t earlier = cuda_.number(found.earlier.stream), later = cuda_.number(found.later.stream);
     if (cuda_.is_given(found.later.stream)) {
-      made.later.stream.name = "another stream of the caller's";
+      made.later.stream.describe("another stream of the caller's");
     } else if (earlier != later) {
       made.earlier->stream.name += " (" + std::to_string(earlier) + ")";
       made.later.stream.name += " (" + std::to_string(later) + ")";
@@ -465,7 +467,7 @@ void Follower::overtaken_copy(const OvertakenCopy& copy) {
   made.later.where = where(copy.written);
   if (made.later.where.site.line == 0 || made.earlier->where.site.line == 0) return;
   made.buffer.name = argument(made.earlier->where, 1);
-  if (made.buffer.name.empty()) made.buffer.name = "a block of the host's";
+  if (made.buffer.name.empty()) made.buffer.describe("a block of the host's");
   made.evidence.push_back({"what is written here is for this copy", where(copy.used_by)});
   made.evidence.push_back({"the graph is launched here, and copies the same bytes", where(copy.launched)});
   add(std::move(made), {.earlier = copy.copy, .later = copy.written});

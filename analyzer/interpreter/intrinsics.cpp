@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <optional>
 #include <vector>
 
-#include "analyzer/interpreter/decode.h"
 #include "analyzer/interpreter/machine.h"
-#include "analyzer/interpreter/values.h"
+#include "analyzer/interpreter/step.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/Function.h"
@@ -26,183 +27,177 @@ Word Machine::of_thread(Word variable) {
   return own->second;
 }
 
+namespace {
+
+using llvm::Intrinsic::ID;
+
+/// False: the intrinsic is none of floating point numbers.
+bool of_floats(ID id, const Step& step) {
+  const auto real = [&step](std::size_t i) { return get_float(step.at(i), step.type); };
+  const auto value = [&]() -> std::optional<long double> {
+    switch (id) {
+      case llvm::Intrinsic::fabs:
+        return std::fabs(real(0));
+      case llvm::Intrinsic::sqrt:
+        return std::sqrt(real(0));
+      case llvm::Intrinsic::floor:
+        return std::floor(real(0));
+      case llvm::Intrinsic::ceil:
+        return std::ceil(real(0));
+      case llvm::Intrinsic::trunc:
+        return std::trunc(real(0));
+      case llvm::Intrinsic::round:
+        return std::round(real(0));
+      case llvm::Intrinsic::rint:
+      case llvm::Intrinsic::nearbyint:
+        return std::rint(real(0));
+      case llvm::Intrinsic::sin:
+        return std::sin(real(0));
+      case llvm::Intrinsic::cos:
+        return std::cos(real(0));
+      case llvm::Intrinsic::exp:
+        return std::exp(real(0));
+      case llvm::Intrinsic::exp2:
+        return std::exp2(real(0));
+      case llvm::Intrinsic::log:
+        return std::log(real(0));
+      case llvm::Intrinsic::log2:
+        return std::log2(real(0));
+      case llvm::Intrinsic::log10:
+        return std::log10(real(0));
+      case llvm::Intrinsic::pow:
+        return std::pow(real(0), real(1));
+      case llvm::Intrinsic::copysign:
+        return std::copysign(real(0), real(1));
+      case llvm::Intrinsic::maxnum:
+        return std::fmax(real(0), real(1));
+      case llvm::Intrinsic::minnum:
+        return std::fmin(real(0), real(1));
+      case llvm::Intrinsic::fma:
+      case llvm::Intrinsic::fmuladd:
+        return real(0) * real(1) + real(2);
+      default:
+        return std::nullopt;
+    }
+  }();
+  if (value) put_float(step.result, *value, step.type);
+  return value.has_value();
+}
+
+/// The result, and behind it whether it is too large. False: the intrinsic is none that says so.
+bool with_overflow(ID id, const Step& step) {
+  const auto of_unsigned = [&](auto make) {
+    const Wide value = make(step.integer(0), step.integer(1));
+    put(step.result, value, step.bits);
+    step.result[(step.bits + 7) / 8] = step.bits < 128 && (value >> step.bits) != 0 ? 1 : 0;
+    return true;
+  };
+  const auto of_signed = [&](auto make) {
+    const SignedWide value = make(step.signed_integer(0), step.signed_integer(1));
+    put(step.result, static_cast<Wide>(value), step.bits);
+    step.result[(step.bits + 7) / 8] = get_signed(step.result, step.bits) != value ? 1 : 0;
+    return true;
+  };
+  switch (id) {
+    case llvm::Intrinsic::uadd_with_overflow:
+      return of_unsigned(std::plus());
+    case llvm::Intrinsic::usub_with_overflow:
+      return of_unsigned(std::minus());
+    case llvm::Intrinsic::umul_with_overflow:
+      return of_unsigned(std::multiplies());
+    case llvm::Intrinsic::sadd_with_overflow:
+      return of_signed(std::plus());
+    case llvm::Intrinsic::ssub_with_overflow:
+      return of_signed(std::minus());
+    case llvm::Intrinsic::smul_with_overflow:
+      return of_signed(std::multiplies());
+    default:
+      return false;
+  }
+}
+
+/// False: the intrinsic is none that makes an integer of integers.
+bool of_integers(ID id, const Step& step) {
+  const unsigned bits = step.bits;
+  const auto value = [&]() -> std::optional<Wide> {
+    switch (id) {
+      case llvm::Intrinsic::umax:
+        return std::max(step.integer(0), step.integer(1));
+      case llvm::Intrinsic::umin:
+        return std::min(step.integer(0), step.integer(1));
+      case llvm::Intrinsic::smax:
+        return static_cast<Wide>(std::max(step.signed_integer(0), step.signed_integer(1)));
+      case llvm::Intrinsic::smin:
+        return static_cast<Wide>(std::min(step.signed_integer(0), step.signed_integer(1)));
+      case llvm::Intrinsic::abs: {
+        const SignedWide a = step.signed_integer(0);
+        return static_cast<Wide>(a < 0 ? -a : a);
+      }
+      case llvm::Intrinsic::ctpop:
+        return static_cast<Wide>(__builtin_popcountll(step.number(0)));
+      case llvm::Intrinsic::ctlz:
+        return step.number(0) == 0 ? bits : static_cast<unsigned>(__builtin_clzll(step.number(0))) - (64 - bits);
+      case llvm::Intrinsic::cttz:
+        return step.number(0) == 0 ? bits : static_cast<unsigned>(__builtin_ctzll(step.number(0)));
+      case llvm::Intrinsic::bswap:
+        return __builtin_bswap64(step.number(0)) >> (64 - bits);
+      case llvm::Intrinsic::fshl: {
+        const unsigned by = static_cast<unsigned>(step.number(2)) % bits;
+        return by == 0 ? step.integer(0) : (step.integer(0) << by) | (step.integer(1) >> (bits - by));
+      }
+      default:
+        return std::nullopt;
+    }
+  }();
+  if (value) put(step.result, *value, bits);
+  return value.has_value();
+}
+
+}  // namespace
+
 void Machine::intrinsic(const llvm::Function& function, const Decoded& decoded, Frame& frame) {
-  using llvm::Intrinsic::ID;
-  const auto at = [&](std::size_t i) {
-    const Operand& operand = decoded.operands[i];
-    return operand.constant != nullptr ? operand.constant : frame.slots + operand.place;
-  };
-  const auto word = [&](std::size_t i) {
-    return static_cast<Word>(get(at(i), bits_of(decoded.written->getOperand(static_cast<unsigned>(i))->getType())));
-  };
-  Byte* const result = decoded.place == kNoPlace ? nullptr : frame.slots + decoded.place;
-  const unsigned bits = decoded.bits;
-  llvm::Type* const type = decoded.written->getType();
-  const auto real = [&](std::size_t i) { return get_float(at(i), type); };
-  if (result != nullptr && type->isVectorTy()) return stop("arithmetic of a kind that is not known");
-  switch (function.getIntrinsicID()) {
+  const Step step{.decoded = decoded, .frame = frame};
+  Byte* const result = step.result;
+  if (result != nullptr && step.type->isVectorTy()) return stop("arithmetic of a kind that is not known");
+  const ID id = function.getIntrinsicID();
+  switch (id) {
     case llvm::Intrinsic::memcpy:
     case llvm::Intrinsic::memmove:
-      copy(word(0), word(1), word(2));
-      break;
+      copy(step.number(0), step.number(1), step.number(2));
+      return;
     case llvm::Intrinsic::memset:
-      fill(word(0), static_cast<int>(word(1)), word(2));
-      break;
-    case llvm::Intrinsic::uadd_with_overflow:
-    case llvm::Intrinsic::usub_with_overflow:
-    case llvm::Intrinsic::umul_with_overflow: {
-      const Wide a = get(at(0), bits), b = get(at(1), bits);
-      const ID id = function.getIntrinsicID();
-      const Wide value = id == llvm::Intrinsic::uadd_with_overflow   ? a + b
-                         : id == llvm::Intrinsic::usub_with_overflow ? a - b
-                                                                     : a * b;
-      put(result, value, bits);
-      result[(bits + 7) / 8] = bits < 128 && (value >> bits) != 0 ? 1 : 0;
-      break;
-    }
-    case llvm::Intrinsic::sadd_with_overflow:
-    case llvm::Intrinsic::ssub_with_overflow:
-    case llvm::Intrinsic::smul_with_overflow: {
-      const SignedWide a = get_signed(at(0), bits), b = get_signed(at(1), bits);
-      const ID id = function.getIntrinsicID();
-      const SignedWide value = id == llvm::Intrinsic::sadd_with_overflow   ? a + b
-                               : id == llvm::Intrinsic::ssub_with_overflow ? a - b
-                                                                           : a * b;
-      put(result, static_cast<Wide>(value), bits);
-      result[(bits + 7) / 8] = get_signed(result, bits) != value ? 1 : 0;
-      break;
-    }
-    case llvm::Intrinsic::umax:
-      put(result, std::max(get(at(0), bits), get(at(1), bits)), bits);
-      break;
-    case llvm::Intrinsic::umin:
-      put(result, std::min(get(at(0), bits), get(at(1), bits)), bits);
-      break;
-    case llvm::Intrinsic::smax:
-      put(result, static_cast<Wide>(std::max(get_signed(at(0), bits), get_signed(at(1), bits))), bits);
-      break;
-    case llvm::Intrinsic::smin:
-      put(result, static_cast<Wide>(std::min(get_signed(at(0), bits), get_signed(at(1), bits))), bits);
-      break;
-    case llvm::Intrinsic::abs: {
-      const SignedWide a = get_signed(at(0), bits);
-      put(result, static_cast<Wide>(a < 0 ? -a : a), bits);
-      break;
-    }
-    case llvm::Intrinsic::ctpop:
-      put(result, static_cast<Wide>(__builtin_popcountll(word(0))), bits);
-      break;
-    case llvm::Intrinsic::ctlz:
-      put(result, word(0) == 0 ? bits : static_cast<unsigned>(__builtin_clzll(word(0))) - (64 - bits), bits);
-      break;
-    case llvm::Intrinsic::cttz:
-      put(result, word(0) == 0 ? bits : static_cast<unsigned>(__builtin_ctzll(word(0))), bits);
-      break;
-    case llvm::Intrinsic::bswap: {
-      Word value = __builtin_bswap64(word(0));
-      put(result, value >> (64 - bits), bits);
-      break;
-    }
-    case llvm::Intrinsic::fshl: {
-      const unsigned by = static_cast<unsigned>(word(2)) % bits;
-      put(result, by == 0 ? get(at(0), bits) : (get(at(0), bits) << by) | (get(at(1), bits) >> (bits - by)), bits);
-      break;
-    }
+      fill(step.number(0), static_cast<int>(step.number(1)), step.number(2));
+      return;
     case llvm::Intrinsic::expect:
     case llvm::Intrinsic::launder_invariant_group:
     case llvm::Intrinsic::strip_invariant_group:
-      std::memmove(result, at(0), decoded.size);
-      break;
+      std::memmove(result, step.at(0), decoded.size);
+      return;
     case llvm::Intrinsic::threadlocal_address: {
-      const Word own = of_thread(load_word(reinterpret_cast<Word>(at(0))));
+      const Word own = of_thread(load_word(reinterpret_cast<Word>(step.at(0))));
       std::memcpy(result, &own, sizeof own);
-      break;
+      return;
     }
-    case llvm::Intrinsic::fabs:
-      put_float(result, std::fabs(real(0)), type);
-      break;
-    case llvm::Intrinsic::sqrt:
-      put_float(result, std::sqrt(real(0)), type);
-      break;
-    case llvm::Intrinsic::floor:
-      put_float(result, std::floor(real(0)), type);
-      break;
-    case llvm::Intrinsic::ceil:
-      put_float(result, std::ceil(real(0)), type);
-      break;
-    case llvm::Intrinsic::trunc:
-      put_float(result, std::trunc(real(0)), type);
-      break;
-    case llvm::Intrinsic::round:
-      put_float(result, std::round(real(0)), type);
-      break;
-    case llvm::Intrinsic::rint:
-    case llvm::Intrinsic::nearbyint:
-      put_float(result, std::rint(real(0)), type);
-      break;
-    case llvm::Intrinsic::sin:
-      put_float(result, std::sin(real(0)), type);
-      break;
-    case llvm::Intrinsic::cos:
-      put_float(result, std::cos(real(0)), type);
-      break;
-    case llvm::Intrinsic::exp:
-      put_float(result, std::exp(real(0)), type);
-      break;
-    case llvm::Intrinsic::exp2:
-      put_float(result, std::exp2(real(0)), type);
-      break;
-    case llvm::Intrinsic::log:
-      put_float(result, std::log(real(0)), type);
-      break;
-    case llvm::Intrinsic::log2:
-      put_float(result, std::log2(real(0)), type);
-      break;
-    case llvm::Intrinsic::log10:
-      put_float(result, std::log10(real(0)), type);
-      break;
-    case llvm::Intrinsic::pow:
-      put_float(result, std::pow(real(0), real(1)), type);
-      break;
-    case llvm::Intrinsic::copysign:
-      put_float(result, std::copysign(real(0), real(1)), type);
-      break;
-    case llvm::Intrinsic::maxnum:
-      put_float(result, std::fmax(real(0), real(1)), type);
-      break;
-    case llvm::Intrinsic::minnum:
-      put_float(result, std::fmin(real(0), real(1)), type);
-      break;
-    case llvm::Intrinsic::fma:
-    case llvm::Intrinsic::fmuladd:
-      put_float(result, real(0) * real(1) + real(2), type);
-      break;
     case llvm::Intrinsic::is_constant:
-      put(result, 0, 1);
-      break;
+      return put(result, 0, 1);
     case llvm::Intrinsic::objectsize:
-      put(result, ~Wide{0}, bits_of(type));
-      break;
+      return put(result, ~Wide{0}, bits_of(step.type));
     case llvm::Intrinsic::stacksave: {
       const Word top = reinterpret_cast<Word>(thread_->top);
       std::memcpy(result, &top, sizeof top);
-      break;
+      return;
     }
-    case llvm::Intrinsic::stackrestore: {
-      const Word top = word(0);
-      if (memory_.contains(top, 1)) thread_->top = reinterpret_cast<Byte*>(top);
-      break;
-    }
-    case llvm::Intrinsic::eh_typeid_for: {
-      put(result, static_cast<Wide>(selector(word(0))), 32);
-      break;
-    }
+    case llvm::Intrinsic::stackrestore:
+      if (const Word top = step.number(0); memory_.contains(top, 1)) thread_->top = reinterpret_cast<Byte*>(top);
+      return;
+    case llvm::Intrinsic::eh_typeid_for:
+      return put(result, static_cast<Wide>(selector(step.number(0))), 32);
     case llvm::Intrinsic::trap:
     case llvm::Intrinsic::ubsantrap:
-      give_up("the program ends itself");
-      break;
+      return give_up("the program ends itself");
     default:
-      if (result != nullptr) std::memset(result, 0, decoded.size);  // lifetime, assume, debug values, ...
+      if (result == nullptr || of_integers(id, step) || with_overflow(id, step) || of_floats(id, step)) return;
+      std::memset(result, 0, decoded.size);  // assume, debug values, ...
   }
 }
 

@@ -73,6 +73,7 @@ enum class Outcome : std::uint8_t {
 };
 
 class Machine;
+struct Step;
 
 /// Functions without a body, and what is done to memory that the host shares.
 class World {
@@ -184,6 +185,13 @@ class Machine {
   bool enter(const llvm::Function& function, std::span<const Byte* const> arguments, const llvm::CallBase* call);
   void leave(const Byte* result);
   void step();
+  void compute(Step& step);
+  void branch(const Step& step);
+  void choose(const Step& step);  ///< the way of a switch
+  void pass_on(const Step& step);
+  bool allocate(const Step& step);  ///< like the next two, false: the program cannot go on
+  bool change_at_once(const Step& step);
+  bool exchange_if_equal(const Step& step);
   void call(const Decoded& decoded, Frame& frame);
   void go(Frame& frame, const Decoded& decoded, std::size_t way);
   [[nodiscard]] bool is_enough(const Frame& frame, std::uint32_t loop);

@@ -118,6 +118,13 @@ class Torch {
 
   // Operators (torch_operators.cpp).
   Outcome operate(Machine& machine, const Known& known, const Arguments& arguments, Byte* result);
+  /// Reads the argument at a position. False: the program cannot go on.
+  bool take_argument(Machine& machine, Call& call, std::size_t i);
+  std::optional<Outcome> known_operator(Machine& machine, Call& call);
+  /// If the results are parts of one of its tensors, or all of it.
+  std::optional<Outcome> parts_of_one(Machine& machine, Call& call, const Given& given);
+  /// Makes the tensors that it returns.
+  std::vector<Tensor> results_of(Machine& machine, Call& call, const Given& given);
   Outcome copy_over(Machine& machine, Call& call);
   Outcome convert(Machine& machine, Call& call);
   Outcome replace(Machine& machine, Call& call);

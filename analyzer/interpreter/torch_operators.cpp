@@ -259,65 +259,131 @@ Outcome Torch::replace(Machine& machine, Call& call) {
   return answer(machine, call);
 }
 
-Outcome Torch::operate(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
-  Call call{.known = known, .schema = *known.schema, .arguments = arguments, .result = result};
-  const Schema& schema = call.schema;
-  call.name = "at::" + schema.name;
-  const auto here = static_cast<signed char>(cuda_.device(machine));
-  for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
-    std::vector<Byte> bytes = bytes_of(machine, arguments, known.parameters[i]);
-    // References.
-    const clang::QualType type = known.declared->getParamDecl(static_cast<unsigned>(i))->getType();
-    Tensor* one = nullptr;
-    std::vector<Tensor*> several;
-    const Word object =
-        known.parameters[i].how == Parameter::How::Words ? arguments.word(known.parameters[i].first) : 0;
-    if (type->isReferenceType()) {
-      const auto size =
-          static_cast<std::size_t>(symbols_.context().getTypeSizeInChars(type.getNonReferenceType()).getQuantity());
-      if (!machine.memory().contains(object, size)) {
-        machine.stop("an argument that is nowhere, of " + call.name);
-        return Outcome::Stop;
-      }
-      bytes.assign(reinterpret_cast<const Byte*>(object), reinterpret_cast<const Byte*>(object) + size);
+bool Torch::take_argument(Machine& machine, Call& call, std::size_t i) {
+  std::vector<Byte> bytes = bytes_of(machine, call.arguments, call.known.parameters[i]);
+  // References.
+  const clang::QualType type = call.known.declared->getParamDecl(static_cast<unsigned>(i))->getType();
+  if (type->isReferenceType()) {
+    const Parameter& parameter = call.known.parameters[i];
+    const Word object = parameter.how == Parameter::How::Words ? call.arguments.word(parameter.first) : 0;
+    const auto size =
+        static_cast<std::size_t>(symbols_.context().getTypeSizeInChars(type.getNonReferenceType()).getQuantity());
+    if (!machine.memory().contains(object, size)) {
+      machine.stop("an argument that is nowhere, of " + call.name);
+      return false;
     }
-    const auto word = [&](std::size_t offset) {
-      Word value = 0;
-      if (offset + sizeof value <= bytes.size()) std::memcpy(&value, bytes.data() + offset, sizeof value);
-      return value;
-    };
-    switch (schema.arguments[i].type) {
-      case Type::Tensor:
-      case Type::OptionalTensor: {
-        const auto found = tensors_.find(word(0));
-        const bool absent = schema.arguments[i].type == Type::OptionalTensor;
-        if (found != tensors_.end() && (!absent || (bytes.size() > 8 && bytes[8] != 0))) {
-          one = &found->second;
-        } else if (!absent) {
-          machine.stop("a tensor that is not known, of " + call.name);
-          return Outcome::Stop;
-        }
-        break;
-      }
-      case Type::Tensors: {
-        constexpr Word kMost = 4096;
-        // An ITensorListRef has a tag behind the list: 0, that it is one.
-        if (bytes.size() > 16 && (word(16) & 0xffffffff) != 0) break;
-        const Word from = word(0), count = std::min(word(8), kMost);
-        call.lists_none |= count == 0;
-        if (!machine.memory().contains(from, count * sizeof(Word))) break;
-        for (Word each = 0; each < count; ++each)
-          if (Tensor* const known_one = tensor(machine, from + each * sizeof(Word))) several.push_back(known_one);
-        break;
-      }
-      default:
-        break;
-    }
-    call.values.push_back(std::move(bytes));
-    call.tensors.push_back(one);
-    call.listed.push_back(std::move(several));
+    bytes.assign(reinterpret_cast<const Byte*>(object), reinterpret_cast<const Byte*>(object) + size);
   }
+  const auto word = [&](std::size_t offset) {
+    Word value = 0;
+    if (offset + sizeof value <= bytes.size()) std::memcpy(&value, bytes.data() + offset, sizeof value);
+    return value;
+  };
+  Tensor* one = nullptr;
+  std::vector<Tensor*> several;
+  switch (call.schema.arguments[i].type) {
+    case Type::Tensor:
+    case Type::OptionalTensor: {
+      const auto found = tensors_.find(word(0));
+      const bool absent = call.schema.arguments[i].type == Type::OptionalTensor;
+      if (found != tensors_.end() && (!absent || (bytes.size() > 8 && bytes[8] != 0))) {
+        one = &found->second;
+      } else if (!absent) {
+        machine.stop("a tensor that is not known, of " + call.name);
+        return false;
+      }
+      break;
+    }
+    case Type::Tensors: {
+      constexpr Word kMost = 4096;
+      // An ITensorListRef has a tag behind the list: 0, that it is one.
+      if (bytes.size() > 16 && (word(16) & 0xffffffff) != 0) break;
+      const Word from = word(0), count = std::min(word(8), kMost);
+      call.lists_none |= count == 0;
+      if (!machine.memory().contains(from, count * sizeof(Word))) break;
+      for (Word each = 0; each < count; ++each)
+        if (Tensor* const known_one = tensor(machine, from + each * sizeof(Word))) several.push_back(known_one);
+      break;
+    }
+    default:
+      break;
+  }
+  call.values.push_back(std::move(bytes));
+  call.tensors.push_back(one);
+  call.listed.push_back(std::move(several));
+  return true;
+}
+
+std::optional<Outcome> Torch::parts_of_one(Machine& machine, Call& call, const Given& given) {
+  const Schema& schema = call.schema;
   const std::string& name = schema.name;
+  if (schema.results[0].mark == 0 || schema.results[0].written) return std::nullopt;
+  const auto shared = schema.marked(schema.results[0].mark);
+  if (!shared || call.tensors[*shared] == nullptr) return std::nullopt;
+  const Tensor& of = *call.tensors[*shared];
+  const auto with = [&](Shape shape) {
+    Tensor part = of;
+    part.placed_as = of.where();
+    if (shape.sizes != of.shape.sizes) part.guess.reset();
+    part.shape = std::move(shape);
+    if (const auto other = call.integer("dtype"); other && name == "view") part.type = static_cast<int>(*other);
+    return part;
+  };
+  if (schema.results[0].type == Type::Tensors) {
+    std::vector<Tensor> parts;
+    for (Shape& shape : parts_of(schema, given, of.shape)) parts.push_back(with(std::move(shape)));
+    return answer_tensors(machine, call, parts);
+  }
+  if (name == "contiguous" && !of.shape.is_contiguous()) {
+    const Tensor made = make(machine, call.name, contiguous(of.shape.sizes), of.type, of.on_device, of.device);
+    work(machine, call, {made});
+    return answer_tensors(machine, call, {made});
+  }
+  if (auto shape = view_of(schema, given, of.shape)) return answer_tensors(machine, call, {with(std::move(*shape))});
+  if (name == "reshape" || name == "flatten" || name == "reshape_as") return std::nullopt;
+  return answer_tensors(machine, call, {with(of.shape)});
+}
+
+std::vector<Torch::Tensor> Torch::results_of(Machine& machine, Call& call, const Given& given) {
+  const Schema& schema = call.schema;
+  const std::string& name = schema.name;
+  const auto here = static_cast<signed char>(cuda_.device(machine));
+  bool on_device = false, any = false;
+  signed char device = here;
+  int type = 6;
+  std::optional<Word> as;
+  call.for_tensors([&](const Tensor& tensor, const Schema::Argument&) {
+    if (!any || (tensor.on_device && !on_device)) {
+      type = tensor.type;
+      on_device = tensor.on_device;
+      if (on_device) device = tensor.device;
+      as = tensor.where();
+    }
+    any = true;
+  });
+  if (const auto said = call.place(here)) {
+    std::tie(on_device, device) = *said;
+    as.reset();
+  }
+  if (!any && (name == "arange" || name == "randperm" || name == "randint")) type = 4;
+  if (name.starts_with("arg") || name == "nonzero" || name == "bincount" || name == "searchsorted") type = 4;
+  for (const char* compares : {"eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not", "isnan",
+                               "isfinite", "isinf", "all", "any"})
+    if (name == compares) type = 11;
+  type = static_cast<int>(call.integer("dtype").value_or(type));
+  const Shape shape = contiguous(sizes_of_new(schema, given));
+  std::vector<Tensor> fresh;
+  for (std::size_t i = 0; i < schema.results.size(); ++i)
+    fresh.push_back(make(machine, call.name, shape,
+                         i == 1 && (name == "topk" || name == "sort" || name == "max" || name == "min") ? 4 : type,
+                         on_device, device, call.flag("pin_memory")));
+  for (Tensor& each : fresh) each.placed_as = as;
+  return fresh;
+}
+
+/// What an operator is known to do beside making tensors of tensors. nullopt: nothing.
+std::optional<Outcome> Torch::known_operator(Machine& machine, Call& call) {
+  const std::string& name = call.schema.name;
   if (name == "record_stream" && call.tensors[0] != nullptr) {
     cuda_.use_block(call.word(1, 8), call.tensors[0]->data);
     return Outcome::Done;
@@ -327,7 +393,7 @@ Outcome Torch::operate(Machine& machine, const Known& known, const Arguments& ar
       asked_ = Asked::Where;
       asked_of_ = call.word(0);
     }
-    if (result != nullptr) *result = machine.memory().is_pinned(call.tensors[0]->data) ? 1 : 0;
+    if (call.result != nullptr) *call.result = machine.memory().is_pinned(call.tensors[0]->data) ? 1 : 0;
     return Outcome::Done;
   }
   if (name == "copy_") return copy_over(machine, call);
@@ -335,69 +401,25 @@ Outcome Torch::operate(Machine& machine, const Known& known, const Arguments& ar
   if (name == "set_data" || name == "set_" || name == "resize_") return replace(machine, call);
   if (name == "to" || name == "_to_copy" || name == "pin_memory" || name == "_pin_memory")
     return convert(machine, call);
-  // Parts of one tensor, or all of it.
+  return std::nullopt;
+}
+
+Outcome Torch::operate(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
+  Call call{.known = known, .schema = *known.schema, .arguments = arguments, .result = result};
+  const Schema& schema = call.schema;
+  call.name = "at::" + schema.name;
+  static_cast<void>(cuda_.device(machine));
+  for (std::size_t i = 0; i < schema.arguments.size(); ++i)
+    if (!take_argument(machine, call, i)) return Outcome::Stop;
+  if (const auto done = known_operator(machine, call)) return *done;
   const Given given = call.given(machine);
   const bool returns_tensors = !schema.results.empty() && known.function->hasStructRetAttr() &&
                                (schema.results[0].type == Type::Tensor || schema.results[0].type == Type::Tensors);
-  if (returns_tensors && schema.results[0].mark != 0 && !schema.results[0].written) {
-    const auto shared = schema.marked(schema.results[0].mark);
-    if (shared && call.tensors[*shared] != nullptr) {
-      const Tensor& of = *call.tensors[*shared];
-      const auto with = [&](Shape shape) {
-        Tensor part = of;
-        part.placed_as = of.where();
-        if (shape.sizes != of.shape.sizes) part.guess.reset();
-        part.shape = std::move(shape);
-        if (const auto other = call.integer("dtype"); other && name == "view") part.type = static_cast<int>(*other);
-        return part;
-      };
-      if (schema.results[0].type == Type::Tensors) {
-        std::vector<Tensor> parts;
-        for (Shape& shape : parts_of(schema, given, of.shape)) parts.push_back(with(std::move(shape)));
-        return answer_tensors(machine, call, parts);
-      }
-      if (name == "contiguous" && !of.shape.is_contiguous()) {
-        const Tensor made = make(machine, call.name, contiguous(of.shape.sizes), of.type, of.on_device, of.device);
-        work(machine, call, {made});
-        return answer_tensors(machine, call, {made});
-      }
-      if (auto shape = view_of(schema, given, of.shape))
-        return answer_tensors(machine, call, {with(std::move(*shape))});
-      if (name != "reshape" && name != "flatten" && name != "reshape_as")
-        return answer_tensors(machine, call, {with(of.shape)});
-    }
-  }
+  if (returns_tensors)
+    if (const auto done = parts_of_one(machine, call, given)) return *done;
   std::vector<Tensor> fresh;
   if (returns_tensors && schema.results[0].type == Type::Tensor) {
-    bool on_device = false, any = false;
-    signed char device = here;
-    int type = 6;
-    std::optional<Word> as;
-    call.for_tensors([&](const Tensor& tensor, const Schema::Argument&) {
-      if (!any || (tensor.on_device && !on_device)) {
-        type = tensor.type;
-        on_device = tensor.on_device;
-        if (on_device) device = tensor.device;
-        as = tensor.where();
-      }
-      any = true;
-    });
-    if (const auto said = call.place(here)) {
-      std::tie(on_device, device) = *said;
-      as.reset();
-    }
-    if (!any && (name == "arange" || name == "randperm" || name == "randint")) type = 4;
-    if (name.starts_with("arg") || name == "nonzero" || name == "bincount" || name == "searchsorted") type = 4;
-    for (const char* compares : {"eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not",
-                                 "isnan", "isfinite", "isinf", "all", "any"})
-      if (name == compares) type = 11;
-    type = static_cast<int>(call.integer("dtype").value_or(type));
-    const Shape shape = contiguous(sizes_of_new(schema, given));
-    for (std::size_t i = 0; i < schema.results.size(); ++i)
-      fresh.push_back(make(machine, call.name, shape,
-                           i == 1 && (name == "topk" || name == "sort" || name == "max" || name == "min") ? 4 : type,
-                           on_device, device, call.flag("pin_memory")));
-    for (Tensor& each : fresh) each.placed_as = as;
+    fresh = results_of(machine, call, given);
   } else if (returns_tensors) {
     call.for_tensors([&](const Tensor& tensor, const Schema::Argument&) {
       if (fresh.size() < 256)
@@ -406,6 +428,7 @@ Outcome Torch::operate(Machine& machine, const Known& known, const Arguments& ar
     });
   }
   if (!machine.stopped().empty()) return Outcome::Stop;
+  const std::string& name = schema.name;
   const bool only_memory =
       name.starts_with("empty") || name.starts_with("new_empty") || name == "resize_" || name == "set_";
   if (!only_memory) work(machine, call, fresh);

@@ -200,6 +200,13 @@ enum class Api : std::uint8_t { None, Runtime, Driver, Hip };
 
 /// Where in the source, and what stands there.
 struct Site {
+  /// What the program does there; `text` is worded accordingly.
+  enum class Kind : std::uint8_t {
+    Call,
+    Launch,    ///< of a kernel
+    ScopeEnd,  ///< a variable or a member goes out of scope: its destructor's call is written nowhere
+  };
+  Kind kind = Kind::Call;
   std::string file;        ///< as clang names it
   std::uint32_t line = 0;  ///< 1-based; 0: not known
   std::uint32_t column = 0;
@@ -217,7 +224,9 @@ struct Site {
   bool in_macro = false;           ///< the call is written by a macro's body: no fix-it is certain
   bool by_class = false;           ///< a virtual call that is taken to run what stands behind it; not in the text form
   Api api = Api::None;             ///< of the function called
-  SiteId call = kNoSite;           ///< after inlining: the call through which the caller came here
+  std::uint32_t leg = kNoLeg;      ///< of a made-up life (ClassHarness): which of its calls; not in the text form
+  static constexpr std::uint32_t kNoLeg = UINT32_MAX;
+  SiteId call = kNoSite;  ///< after inlining: the call through which the caller came here
 };
 
 enum class Form : std::uint8_t { Asynchronous, Synchronous };
@@ -250,6 +259,7 @@ struct Op {
   bool transfers = false;        ///< Enqueue: of a tensor, perhaps between host and device
   bool of_tensors = false;       ///< Enqueue: done by the host, at once, if the memory of its tensors is the host's
   bool limited = false;          ///< Enqueue of a kernel: it is given how much there is, which is no argument here
+  bool host_only = false;        ///< HostAccess of a function that cannot be given memory of the device
   /// Enqueue of a kernel that may begin before the kernel in front of it in its stream ends (R-LCH-02). What it does
   /// about that: it waits for the grid in front; it lets its own dependents begin before it has waited.
   Certainty programmatic = Certainty::No;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analyzer/ir/inline.h"
+#include "analyzer/ir/unnamed.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer::ir {
@@ -56,7 +57,7 @@ void see_through_references(Function& function) {
 bool calls_lambda(const Program& program, const Op& op) {
   if (op.kind != OpKind::Call) return false;
   const auto found = program.functions.find(op.callee);
-  return found != program.functions.end() && found->second.name == "lambda";
+  return found != program.functions.end() && found->second.name == kLambda;
 }
 
 std::optional<Function> with_lambdas(const Program& program, const std::string& usr) {

@@ -61,6 +61,8 @@ bool flag(const std::string& word, Op& op) {
     op.of_tensors = true;
   } else if (word == "limited") {
     op.limited = true;
+  } else if (word == "host_only") {
+    op.host_only = true;
   } else if (word == "programmatic" || word == "perhaps_programmatic") {
     op.programmatic = word == "programmatic" ? Certainty::Yes : Certainty::Perhaps;
   } else if (word == "waits" || word == "perhaps_waits") {
@@ -242,6 +244,11 @@ SiteId OpReader::site(Cursor& line, std::uint32_t depth) {
   if (line.take("\"")) {
     at.text = line.quoted('"');
   }
+  for (const Site::Kind kind : {Site::Kind::Launch, Site::Kind::ScopeEnd}) {
+    if (line.take_word(name(kind))) {
+      at.kind = kind;
+    }
+  }
   if (line.take_word("in")) {
     at.function = line.text("function");
   }
@@ -258,7 +265,7 @@ SiteId OpReader::site(Cursor& line, std::uint32_t depth) {
 }
 
 SiteId OpReader::intern(Site at) {
-  const auto key = std::tuple(at.file, at.line, at.column, at.text, at.function, at.in_macro, at.api, at.call);
+  const auto key = std::tuple(at.file, at.line, at.column, at.text, at.kind, at.function, at.in_macro, at.api, at.call);
   const auto found = sites_.find(key);
   if (found != sites_.end()) {
     return found->second;

@@ -31,7 +31,8 @@ class OpReader {
   /// Ops at one place have one site.
   SiteId intern(Site at);
 
-  using SiteKey = std::tuple<std::string, std::uint32_t, std::uint32_t, std::string, std::string, bool, Api, SiteId>;
+  using SiteKey =
+      std::tuple<std::string, std::uint32_t, std::uint32_t, std::string, Site::Kind, std::string, bool, Api, SiteId>;
 
   Function& function_;
   PlaceReader& places_;

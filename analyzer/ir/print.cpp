@@ -25,7 +25,7 @@
 //              call [T =] "usr"(X, X)
 //            attributes, in any order: on S (stream), for E (event), object X (of a call), api NAME, detail "...",
 //              nonblocking ... (kind of a stream), pinned ... (kind of memory), timing, no_timing, tensor, synchronous,
-//              implicit_stream, unchecked, relaxed, pooled, of_object, transfers, of_tensors, limited,
+//              implicit_stream, unchecked, relaxed, pooled, of_object, transfers, of_tensors, limited, host_only,
 //              [perhaps_](programmatic | waits | triggers_first); target, source, to (second event), work, callee,
 //              arguments where the op has them against its shape
 //            accesses, at the end: (reads | writes | updates | atomics | touches) X [bytes EXPR] [pinned] [pageable]
@@ -40,7 +40,7 @@
 //   EXPR     {text} or, as an index, [text]. Integer variables named in the text are its uses, a number is its own
 //            value. Else: {n @ i, this.j @= 4 @* 8}: uses after @, value (or ?) after @=, bytes
 //            of a step after @*. Escapes: \{ \} \[ \] \@ \\ \n
-//   SITE     ; file:line:column ["text"] [in "function"] [macro] [API] [via file:line:column ...]; `; -`: none
+//   SITE     ; file:line:column ["text"] [launch | scope_end] [in "function"] [macro] [API] [via SITE]; `; -`: none
 //            API: runtime, driver, hip. For readers: an op without a site gets one, `ir:LINE` of the text,
 //            so that sites differ.
 //
@@ -136,6 +136,9 @@ class Printer {
     }
     if (!at.text.empty()) {
       text += ' ' + quote(at.text, '"');
+    }
+    if (at.kind != Site::Kind::Call) {
+      text += std::string(" ") + name(at.kind);
     }
     if (at.function != function_.name) {
       text += " in " + quote(at.function, '"');
@@ -276,6 +279,7 @@ class Printer {
     flag(op.transfers, "transfers");
     flag(op.of_tensors, "of_tensors");
     flag(op.limited, "limited");
+    flag(op.host_only, "host_only");
     flag(op.programmatic == Certainty::Yes, "programmatic");
     flag(op.programmatic == Certainty::Perhaps, "perhaps_programmatic");
     flag(op.waits == Certainty::Yes, "waits");

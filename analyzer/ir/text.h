@@ -5,6 +5,7 @@
 // grammar.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 

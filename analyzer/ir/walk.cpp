@@ -20,6 +20,18 @@ Root root(const Function& function, PlaceId path) {
   return root;
 }
 
+PlaceId first_of(const Function& function, PlaceId path) {
+  PlaceId first = path;
+  for (PlaceId base = path; base != kNoPlace; base = function[base].base) {
+    const Place& place = function[base];
+    const bool starred = place.kind == Place::Kind::Deref &&
+                         (first == base || function[first].kind != Place::Kind::Field || function[first].base != base);
+    if (starred) return kNoPlace;
+    first = base;
+  }
+  return first == path ? kNoPlace : first;
+}
+
 namespace {
 
 bool any_way(std::size_t /*from*/, std::size_t /*to*/) { return true; }
@@ -96,13 +108,18 @@ std::vector<std::pair<std::size_t, std::size_t>> back_edges(const Function& func
 
 namespace {
 
-/// Finds strongly connected components, and in each, without its head, the next inner ones.
-class LoopOrder {
+/// Finds strongly connected components (Tarjan, without recursion): the outermost loops. On request, in each of them,
+/// without its head, the next inner ones.
+class LoopWalk {
  public:
-  explicit LoopOrder(const Function& function) : function_(function), numbers_(function.blocks.size()) {}
+  enum class Depth : std::uint8_t { Outermost, All };
+  LoopWalk(const Function& function, Depth depth)
+      : function_(function), depth_(depth), numbers_(function.blocks.size()), in_loop_(function.blocks.size()) {}
 
-  std::vector<std::uint32_t> run() {
-    enter(0);
+  /// Walks over what `start` leads to and was not met yet.
+  void from(std::uint32_t start) {
+    if (numbers_[start] != 0) return;
+    enter(start);
     while (!open_.empty()) {
       Visit& visit = open_.back();
       const auto& successors = function_.blocks[visit.block].successors;
@@ -118,9 +135,15 @@ class LoopOrder {
       ++visit.next;
       if (!visit.is_inside) visit.reaches(numbers_[to]);
     }
+  }
+
+  /// Of Depth::All: what was met, loop by loop.
+  std::vector<std::uint32_t> order() {
     std::ranges::reverse(order_);
     return std::move(order_);
   }
+  /// By block: it was met, and is in a loop.
+  std::vector<bool> in_loop() { return std::move(in_loop_); }
 
  private:
   static constexpr std::uint32_t kDone = UINT32_MAX;
@@ -143,14 +166,25 @@ class LoopOrder {
     open_.push_back({.block = block, .head = last_});
   }
 
+  /// Takes the component off the stack that its first block begins.
+  void take_component(const Visit& first) {
+    const std::uint32_t others = depth_ == Depth::All ? 0 : kDone;  // 0: they are entered again
+    for (std::uint32_t member = UINT32_MAX; member != first.block;) {
+      member = component_.back();
+      component_.pop_back();
+      numbers_[member] = member == first.block ? kDone : others;
+      in_loop_[member] = in_loop_[member] || first.is_head;
+    }
+  }
+
   void finish(Visit& visit) {
     if (!visit.is_inside && visit.head == numbers_[visit.block]) {
-      numbers_[visit.block] = kDone;
-      for (; component_.back() != visit.block; component_.pop_back()) numbers_[component_.back()] = 0;
-      component_.pop_back();
+      take_component(visit);
       visit.is_inside = true;
-      visit.next = visit.is_head ? 0 : visit.next;
-      if (visit.is_head) return;
+      if (visit.is_head && depth_ == Depth::All) {
+        visit.next = 0;
+        return;
+      }
     }
     if (visit.is_inside) order_.push_back(visit.block);
     const std::uint32_t head = visit.head;
@@ -161,58 +195,27 @@ class LoopOrder {
   }
 
   const Function& function_;
+  Depth depth_;
   std::vector<std::uint32_t> numbers_;  ///< by block; 0: not entered
   std::uint32_t last_ = 0;
   std::vector<std::uint32_t> component_;
   std::vector<Visit> open_;
   std::vector<std::uint32_t> order_;
+  std::vector<bool> in_loop_;
 };
 
 }  // namespace
 
-std::vector<std::uint32_t> loop_by_loop(const Function& function) { return LoopOrder(function).run(); }
+std::vector<std::uint32_t> loop_by_loop(const Function& function) {
+  LoopWalk walk(function, LoopWalk::Depth::All);
+  walk.from(0);
+  return walk.order();
+}
 
 std::vector<bool> blocks_in_loops(const Function& function) {
-  // Strongly connected components, by Tarjan without recursion.
-  const std::size_t count = function.blocks.size();
-  std::vector<bool> result(count), on_stack(count);
-  std::vector<std::size_t> number(count), low(count), stack;
-  std::vector<std::pair<std::size_t, std::size_t>> open;
-  std::size_t next_number = 0;
-  const auto enter = [&](std::size_t block) {
-    number[block] = low[block] = ++next_number;
-    stack.push_back(block);
-    on_stack[block] = true;
-    open.emplace_back(block, 0);
-  };
-  for (std::size_t start = 0; start < count; ++start) {
-    if (number[start] == 0) enter(start);
-    while (!open.empty()) {
-      const std::size_t block = open.back().first;
-      const auto& successors = function.blocks[block].successors;
-      if (open.back().second < successors.size()) {
-        const auto to = static_cast<std::size_t>(successors[open.back().second++]);
-        if (to == block) result[block] = true;
-        if (number[to] == 0) {
-          enter(to);
-        } else if (on_stack[to]) {
-          low[block] = std::min(low[block], number[to]);
-        }
-        continue;
-      }
-      open.pop_back();
-      if (!open.empty()) low[open.back().first] = std::min(low[open.back().first], low[block]);
-      if (low[block] != number[block]) continue;
-      const bool circle = stack.back() != block;
-      for (std::size_t member = count; member != block;) {
-        member = stack.back();
-        stack.pop_back();
-        on_stack[member] = false;
-        if (circle) result[member] = true;
-      }
-    }
-  }
-  return result;
+  LoopWalk walk(function, LoopWalk::Depth::Outermost);
+  for (std::uint32_t start = 0; start < function.blocks.size(); ++start) walk.from(start);
+  return walk.in_loop();
 }
 
 bool is_own(const Place& variable) {

@@ -40,6 +40,10 @@ struct Root {
 
 Root root(const Function& function, PlaceId path);
 
+/// The variable that the spelling of a path begins with, if that goes on with a part of it: `p` of `p->x` and `p[i].x`,
+/// none of `*p` and `p`.
+PlaceId first_of(const Function& function, PlaceId path);
+
 /// The blocks that ways from `from` come through, these included. `next(block, successor)`: whether a way goes on so.
 template <typename Next>
 std::vector<bool> reached(const Function& function, std::vector<std::size_t> from, Next next) {

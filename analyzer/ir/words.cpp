@@ -175,6 +175,18 @@ std::string_view shape(OpKind kind) {
   return "";
 }
 
+const char* name(Site::Kind kind) {
+  switch (kind) {
+    case Site::Kind::Call:
+      return "";
+    case Site::Kind::Launch:
+      return "launch";
+    case Site::Kind::ScopeEnd:
+      return "scope_end";
+  }
+  return "";
+}
+
 const char* name(Api api) {
   switch (api) {
     case Api::None:

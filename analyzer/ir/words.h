@@ -15,7 +15,8 @@
 namespace streamsan::analyzer::ir {
 
 const char* name(TypeKind type);
-const char* name(Api api);  ///< "" of None
+const char* name(Api api);          ///< "" of None
+const char* name(Site::Kind kind);  ///< "" of Call
 const char* name(ordering::StreamKind kind);
 const char* name(ordering::MemoryKind kind);
 /// Operands that are no place: "none", "null", "default", "legacy", "per_thread", "?". Empty for Value and Address.

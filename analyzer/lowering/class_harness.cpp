@@ -273,8 +273,9 @@ class Builder {
       const clang::CXXRecordDecl* inner = type->getAsCXXRecordDecl();
       if (inner == nullptr || !inner->hasDefinition() || unit_.symbols.in_system_header(*inner)) continue;
       inner = inner->getDefinition();
-      const ir::SiteId place =
-          frame_->add(site(field->getLocation(), "'" + field->getNameAsString() + "' goes out of scope"));
+      ir::Site ended = site(field->getLocation(), "'" + field->getNameAsString() + "' goes out of scope");
+      ended.kind = ir::Site::Kind::ScopeEnd;
+      const ir::SiteId place = frame_->add(std::move(ended));
       const ir::PlaceId part = frame_->add(Place{.kind = Place::Kind::Field,
                                                  .type = ir::TypeKind::Object,
                                                  .name = field->getNameAsString(),

@@ -399,8 +399,8 @@ void Bounds::assume(const clang::Expr* condition, bool holds) {
            !(kernel && isa<clang::ParmVarDecl>(variable.first));
   };
   const bool all = terms(whole, holds, compared);
-  const bool told = all && compared.size() == 1 && compared[0].at_least && kept(compared[0].variable);
-  guard(whole, holds, told ? std::optional(compared[0].variable) : std::nullopt);
+  const bool limits = all && compared.size() == 1 && compared[0].at_least && kept(compared[0].variable);
+  guard(whole, holds, limits ? std::optional(compared[0].variable) : std::nullopt);
   if (all) {
     for (const Compared& one : compared)
       if (one.at_least && kept(one.variable)) facts_.emplace_back(one.variable, *one.at_least);

@@ -12,6 +12,7 @@
 #include "analyzer/lowering/host_algorithms.h"
 
 #include "analyzer/ir/hidden.h"
+#include "analyzer/ir/unnamed.h"
 #include "analyzer/lowering/host_assignments.h"
 #include "analyzer/lowering/host_builder.h"
 #include "analyzer/lowering/host_expressions.h"
@@ -169,7 +170,7 @@ bool Algorithms::moves_elements(const Call& call) {
 void Algorithms::forget(const clang::Expr* range, ir::SiteId site) {
   const auto at = spot(range);
   if (!at) return;
-  const ir::PlaceId each = out_.new_local("each", TypeKind::Integer);
+  const ir::PlaceId each = out_.new_local(ir::kEach, TypeKind::Integer);
   out_.emit_fresh(each, site);
   const bool pointer = out_.kind(at->container) == TypeKind::Pointer;
   const ir::ExprId index = numbers_.index_of(each);

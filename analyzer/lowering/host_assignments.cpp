@@ -7,6 +7,7 @@
 #include "analyzer/lowering/host_assignments.h"
 
 #include "analyzer/ir/hidden.h"
+#include "analyzer/ir/unnamed.h"
 #include "analyzer/lowering/host_builder.h"
 #include "analyzer/lowering/host_expressions.h"
 #include "analyzer/lowering/host_numbers.h"
@@ -236,7 +237,7 @@ void Assignments::make_closure(const clang::LambdaExpr& lambda) {
   for (const clang::LambdaCapture& capture : lambda.captures()) {
     const clang::Expr* value = *initializer++;
     if (capture.capturesThis()) {
-      const ir::PlaceId target = out_.field(closure, ir::name(ir::Hidden::Captured), "lambda", TypeKind::Pointer);
+      const ir::PlaceId target = out_.field(closure, ir::name(ir::Hidden::Captured), ir::kLambda, TypeKind::Pointer);
       const bool copy = capture.getCaptureKind() == clang::LCK_StarThis;
       out_.emit_assign(target, copy ? unknown() : address(places_.this_place()), out_.site(lambda));
     } else if (capture.capturesVariable() && value != nullptr) {

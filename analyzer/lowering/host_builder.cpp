@@ -3,6 +3,7 @@
 // The tables of the function that is written, and its sites.
 #include "analyzer/lowering/host_builder.h"
 
+#include "analyzer/ir/unnamed.h"
 #include "analyzer/lowering/host_scan.h"
 #include "analyzer/lowering/host_unit.h"
 #include "clang/AST/ASTContext.h"
@@ -34,7 +35,7 @@ ir::PlaceId FunctionBuilder::parameter(const std::string& name, clang::QualType 
   Place place{.kind = Place::Kind::Parameter, .type = kind(type), .name = name};
   place.number = static_cast<std::uint32_t>(function_.parameters.size());
   place.reference = type->isReferenceType();
-  if (name.empty()) place.name = "parameter " + std::to_string(place.number + 1);
+  if (name.empty()) place.name = ir::unnamed_parameter(place.number);
   const ir::PlaceId id = typed(function_.add(std::move(place)), type);
   function_.parameters.push_back(id);
   return id;

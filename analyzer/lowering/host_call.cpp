@@ -28,6 +28,7 @@ ir::Op start(ir::OpKind kind, const Call& call) {
   ir::Op op{.kind = kind, .site = call.site};
   if (call.known != nullptr) op.name = call.model != nullptr ? call.model->name : call.known->callee.qualified;
   op.unchecked = call.dropped;
+  op.host_only = kind == ir::OpKind::HostAccess && call.model != nullptr && call.model->host_only;
   return op;
 }
 

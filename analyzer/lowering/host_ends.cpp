@@ -43,6 +43,7 @@ ir::SiteId Ends::body_end() {
 ir::SiteId Ends::end_of(const clang::VarDecl* variable, ir::SiteId scope_end) {
   if (variable == nullptr || variable->getName().empty()) return scope_end;
   ir::Site site = out_.site_of(scope_end);
+  site.kind = ir::Site::Kind::ScopeEnd;
   site.text = "'" + variable->getName().str() + "' goes out of scope";
   return out_.add(std::move(site));
 }

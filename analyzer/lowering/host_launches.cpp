@@ -215,9 +215,15 @@ void Launches::pass_struct(ir::Op& op, const ParameterEffect& effect, const clan
   }
 }
 
+void Launches::say_launched(ir::SiteId site, const std::string& kernel) {
+  out_.site_of(site).text = "kernel '" + kernel + "'";
+  out_.site_of(site).kind = ir::Site::Kind::Launch;
+}
+
 void Launches::launch(const clang::CUDAKernelCallExpr& launch) {
   const clang::FunctionDecl* kernel = launch.getDirectCallee();
-  const ir::SiteId site = out_.site(launch, "kernel '" + kernel_name(kernel) + "'");
+  const ir::SiteId site = out_.site(launch);
+  say_launched(site, kernel_name(kernel));
   ir::Op op{.kind = OpKind::Enqueue, .site = site, .work = ir::Work::Kernel, .name = kernel_name(kernel)};
   unit_.sites.add_stream_slot(out_.site_of(site), launch);
   const clang::CallExpr* config = launch.getConfig();
@@ -244,7 +250,7 @@ void Launches::apply(const Call& call) {
   op.stream = arguments_.stream_of(call, &op);
   if (kernel != nullptr) {
     op.name = kernel->getNameAsString();
-    out_.site_of(call.site).text = "kernel '" + op.name + "'";
+    say_launched(call.site, op.name);
   }
   if (const clang::Expr* config = call.argument(model.config_argument))
     set_programmatic(op, programmatic(definition_, *call.expression, *config), kernel);
@@ -318,7 +324,7 @@ bool Launches::apply_helper(const Call& call) {
   ir::Op op = start(OpKind::Enqueue, call);
   op.work = ir::Work::Kernel;
   op.name = kernel_name(launch->kernel);
-  out_.site_of(call.site).text = "kernel '" + op.name + "'";
+  say_launched(call.site, op.name);
   op.stream = launch->stream_field == nullptr ? values_.stream(launch->stream)
                                               : value(places_.member(settings, *launch->stream_field));
   set_programmatic(op, launch->programmatic, launch->kernel);

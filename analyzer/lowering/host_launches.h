@@ -40,6 +40,7 @@ class Launches {
   bool apply_helper(const Call& call);
 
  private:
+  void say_launched(ir::SiteId site, const std::string& kernel);
   void kernel_accesses(ir::Op& op, const clang::FunctionDecl* kernel, llvm::ArrayRef<const clang::Expr*> arguments);
   /// The kernel is given what the elements of `array` point to.
   void use_elements(ir::Op& op, const clang::Expr* array);

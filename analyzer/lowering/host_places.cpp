@@ -14,6 +14,7 @@
 
 #include "analyzer/ir/field_memory.h"
 #include "analyzer/ir/hidden.h"
+#include "analyzer/ir/unnamed.h"
 #include "analyzer/lowering/host_assignments.h"
 #include "analyzer/lowering/host_builder.h"
 #include "analyzer/lowering/host_expressions.h"
@@ -177,13 +178,13 @@ ir::PlaceId Places::this_place() {
   if (!method->getParent()->isLambda()) return out_.typed(self, type);
   // In a lambda, `this` is what it captured.
   if (captured_this_ == nullptr) return self;
-  const ir::PlaceId pointer = out_.field(self, ir::name(ir::Hidden::Captured), "lambda", TypeKind::Pointer);
+  const ir::PlaceId pointer = out_.field(self, ir::name(ir::Hidden::Captured), ir::kLambda, TypeKind::Pointer);
   return pointee(value(pointer), captured_this_->getType()->getPointeeType());
 }
 
 ir::PlaceId Places::closure_field(ir::PlaceId closure, const clang::ValueDecl& variable, bool reference) {
   const TypeKind type = reference ? TypeKind::Pointer : out_.kind(variable.getType());
-  const ir::PlaceId id = out_.field(closure, variable.getNameAsString(), "lambda", type);
+  const ir::PlaceId id = out_.field(closure, variable.getNameAsString(), ir::kLambda, type);
   return reference ? id : out_.typed(id, variable.getType());
 }
 

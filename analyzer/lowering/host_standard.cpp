@@ -9,6 +9,7 @@
 #include "analyzer/lowering/host_standard.h"
 
 #include "analyzer/ir/hidden.h"
+#include "analyzer/ir/unnamed.h"
 #include "analyzer/lowering/host_assignments.h"
 #include "analyzer/lowering/host_builder.h"
 #include "analyzer/lowering/host_expressions.h"
@@ -232,7 +233,7 @@ void StandardLibrary::call_closure(const Call& call, const clang::Expr& closure,
   // An algorithm over a container calls it with each element.
   const Operand range = call.arguments.empty() ? unknown() : values_.memory(call.arguments.front());
   if (body.getNumParams() == 1 && ir::is_value_of(out_, range, ir::Hidden::Data)) {
-    const ir::PlaceId each = out_.new_local("each", TypeKind::Integer);
+    const ir::PlaceId each = out_.new_local(ir::kEach, TypeKind::Integer);
     out_.emit_fresh(each, call.site);
     const clang::QualType type = body.getParamDecl(0)->getType();
     const ir::PlaceId at = places_.element(out_[range.place].base, numbers_.index_of(each), type.getNonReferenceType());

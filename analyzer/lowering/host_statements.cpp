@@ -12,6 +12,7 @@
 #include "analyzer/lowering/host_walk.h"
 
 #include "analyzer/ir/hidden.h"
+#include "analyzer/ir/unnamed.h"
 #include "analyzer/lowering/host_assignments.h"
 #include "analyzer/lowering/host_builder.h"
 #include "analyzer/lowering/host_calls.h"
@@ -144,7 +145,7 @@ void Walk::assign_step(ir::PlaceId target, const clang::BinaryOperator& step) {
 
 void Walk::declare(const clang::VarDecl& variable) {
   if (const auto range = scan_.iterators.find(&variable); range != scan_.iterators.end()) {
-    Places::Iterator hidden{.index = out_.new_local("each", TypeKind::Integer)};
+    Places::Iterator hidden{.index = out_.new_local(ir::kEach, TypeKind::Integer)};
     hidden.container = places_.place(range->second->getInit());
     hidden.first = numbers_.number(0);
     places_.declare_iterator(variable, hidden);

@@ -13,6 +13,7 @@
 
 #include <memory>
 
+#include "analyzer/ir/unnamed.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
@@ -68,7 +69,7 @@ std::string Symbols::qualified(const clang::NamedDecl& declaration) {
 
 std::string Symbols::shown(const clang::FunctionDecl& function) const {
   if (const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(&function); method && method->getParent()->isLambda())
-    return "lambda";
+    return ir::kLambda;
   std::string name;
   llvm::raw_string_ostream out(name);
   function.getNameForDiagnostic(out, context_.getPrintingPolicy(), /*Qualified=*/true);

@@ -118,6 +118,9 @@ void derive_roles(Model& model) {
     model.roles.push_back({.argument = effect.dst, .mode = ir::Mode::Write, .bytes_argument = bytes});
 }
 
+/// The C++ library, memcpy() and its kind. Others may be given memory of the device, or know what to do with it (MPI).
+bool is_host_only(std::string_view name) { return name.starts_with("std::") || name.starts_with("mem"); }
+
 }  // namespace
 
 Model model_of(std::string name, const Facts& facts) {
@@ -166,6 +169,7 @@ bool is_of_arrays(EffectKind kind) {
 }
 
 void derive(Model& model) {
+  model.host_only = is_host_only(model.name);
   if (model.action == ActionKind::Effect) {
     const api::Effect& effect = model.effect;
     if (effect.kind == EffectKind::Pass || effect.kind == EffectKind::Init ||

@@ -43,6 +43,14 @@ bool is_cuda_name(std::string_view name) {
   return name.starts_with("cuda") || name.starts_with("hip") || is_driver_name(name);
 }
 
+MessageCall message_call(std::string_view name) {
+  if (name.starts_with("ucp_")) return MessageCall::Ucx;
+  if (name.starts_with("PMPI_")) name.remove_prefix(1);  // the same function, for tools
+  if (!name.starts_with("MPI_")) return MessageCall::None;
+  if (name == "MPI_Comm_rank") return MessageCall::MpiRank;
+  return name == "MPI_Comm_size" ? MessageCall::MpiRanks : MessageCall::Mpi;
+}
+
 bool chooses_device(std::string_view function) { return function.ends_with("SetDevice"); }
 
 bool guards_device(std::string_view record) { return record.ends_with("Guard"); }

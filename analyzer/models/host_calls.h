@@ -25,6 +25,16 @@ HostCall host_call(std::string_view name);
 /// Is it named like a function of the run-time library, the driver or HIP?
 bool is_cuda_name(std::string_view name);
 
+/// A function of a library that passes messages between processes, by its name.
+enum class MessageCall : std::uint8_t {
+  None,
+  Mpi,
+  MpiRank,   ///< asks which of the processes this is
+  MpiRanks,  ///< asks how many there are
+  Ucx,
+};
+MessageCall message_call(std::string_view name);
+
 /// Is it named like a function that makes another device the current one (cudaSetDevice, a program's own SetDevice)?
 bool chooses_device(std::string_view function);
 /// Is it named like a class whose objects do that (CUDAGuard)?

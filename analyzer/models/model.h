@@ -145,6 +145,7 @@ struct Model {
                                     ///< this only what the program has given. SetHandleStream: the handle keeps that
   int work_area_argument = -1;      ///< Nothing: from now on the handle's memory is what this points to
   bool of_c_library = false;        ///< a function that belongs to no namespace: not if the program has its own
+  bool host_only = false;           ///< HostTouch, Container: it cannot be given memory of the device
   bool works_on_host = false;       ///< makes_handle: what it is used for the host does, at once. LibraryWork: the host
                                     ///< may do it, by the handle that is given
   ir::Api of_api = ir::Api::None;   ///< whose function it is: of CUDA's runtime, of the driver, of HIP

@@ -79,183 +79,224 @@ std::vector<std::string> respell(const std::vector<std::string>& words, const CL
   return result;
 }
 
-}  // namespace
+/// The options, and what they were given.
+class Parser {
+ public:
+  Parser() {
+    app_.set_version_flag("--version", "streamsan-tidy " STREAMSAN_VERSION " (Clang " STREAMSAN_CLANG_VERSION ")");
+    app_.option_defaults()->always_capture_default(false);
+    add_sources();
+    add_selection();
+    add_results();
+    add_summaries();
+    add_running();
+    add_configuration();
+    refuse_empty_values(app_);
+  }
 
-std::optional<CommandLine> read_command_line(int argc, char** argv, int& exit_code) {
-  CommandLine line;
-  CLI::App app{
+  std::optional<CommandLine> read(std::vector<std::string> words, int& exit_code) {
+    std::string error;
+    words = opened(words, error);
+    const auto dashes = std::ranges::find(words, "--");
+    if (dashes != words.end()) {
+      line_.flags.emplace(dashes + 1, words.end());
+      words.erase(dashes, words.end());
+    }
+    words = respell(words, app_);
+    std::ranges::reverse(words);  // as CLI11 wants them
+    try {
+      if (error.empty()) {
+        app_.parse(words);
+        line_.extra_args = opened(line_.extra_args, error);
+        line_.extra_args_before = opened(line_.extra_args_before, error);
+      }
+    } catch (const CLI::Success& success) {
+      std::ostringstream text;
+      exit_code = app_.exit(success, text, text);
+      print(text.str());
+      return std::nullopt;
+    } catch (const CLI::ParseError& failure) {
+      error = std::string(failure.what()) + " (--help lists the options)";
+    }
+    if (line_.flags && !line_.build_dir.empty() && error.empty()) {
+      error = "give either -p or flags after --, not both";
+    }
+    if (!error.empty()) {
+      say_error(error);
+      exit_code = kCouldNotRun;
+      return std::nullopt;
+    }
+    take_given();
+    return std::move(line_);
+  }
+
+ private:
+  void add_sources() {
+    app_.add_option("files", line_.files, "sources; default: those of the compile database")->type_name("FILE");
+    app_.add_option("-p", line_.build_dir, "folder of compile_commands.json, or that file")->type_name("DIR");
+    line_.source_filter = kSourceFilter;
+    app_.add_option("--source-filter", line_.source_filter,
+                    "which sources of the compile database, if no FILE is given")
+        ->type_name("REGEX");
+    app_.add_option("--extra-arg", line_.extra_args, "compiler flag to add after the others")
+        ->type_name("FLAG")
+        ->allow_extra_args(false);  // one each: what follows are sources
+    app_.add_option("--extra-arg-before", line_.extra_args_before, "compiler flag to add before the others")
+        ->type_name("FLAG")
+        ->allow_extra_args(false);
+  }
+
+  void add_selection() {
+    const char* selection = "What to look for";
+    app_.add_option("--checks", line_.checks,
+                    "globs of checks to add to the default, all correctness checks; a leading - removes checks. "
+                    "streamsan-*: also performance and policy")
+        ->type_name("GLOBS")
+        ->group(selection);
+    app_.add_option("--warnings-as-errors", line_.warnings_as_errors, "globs of checks whose findings count as errors")
+        ->type_name("GLOBS")
+        ->group(selection);
+    app_.add_option("--levels", line_.levels,
+                    "levels to show, out of definite, likely, latent and maybe; default: definite,likely")
+        ->type_name("LIST")
+        ->group(selection);
+    use_header_filter_ = app_.add_option("--header-filter", header_filter_,
+                                         "headers whose findings to show; default: all of the project")
+                             ->type_name("REGEX")
+                             ->group(selection);
+    app_.add_option("--exclude-header-filter", line_.exclude_header_filter, "headers whose findings not to show")
+        ->type_name("REGEX")
+        ->group(selection);
+    app_.add_option("--line-filter", line_.line_filter,
+                    R"(show only findings in these lines: [{"name":"a.cu","lines":[[1,9]]}])")
+        ->type_name("JSON")
+        ->group(selection);
+    app_.add_option("--models", line_.models,
+                    "file that says what functions of your own do; see docs/analyzer-models.md")
+        ->type_name("FILE.yaml")
+        ->allow_extra_args(false)
+        ->group(selection);
+    app_.add_option("--default-stream", line_.default_stream,
+                    "default stream if the flags do not say: legacy or per-thread")
+        ->check(CLI::IsMember({"legacy", "per-thread"}))
+        ->type_name("KIND")
+        ->group(selection);
+    auto* config =
+        app_.add_option("--config", line_.config, "text of a .clang-tidy, in place of the files above the sources")
+            ->type_name("YAML")
+            ->group(selection);
+    app_.add_option("--config-file", line_.config_file, "the same, from a file")
+        ->type_name("FILE")
+        ->excludes(config)
+        ->group(selection);
+  }
+
+  void add_results() {
+    const char* results = "Results";
+    app_.add_flag("--fix", line_.fix, "write those repairs into the sources that are certain")->group(results);
+    app_.add_option("--export-fixes", line_.export_fixes,
+                    "write findings and repairs in the format of clang-apply-replacements")
+        ->type_name("FILE")
+        ->group(results);
+    app_.add_option("--sarif", line_.sarif, "write the findings as SARIF 2.1.0")->type_name("FILE")->group(results);
+    github_ = app_.add_flag("--github,!--no-github", line_.github,
+                            "print GitHub annotations; default: if GITHUB_ACTIONS is true")
+                  ->group(results);
+    app_.add_option("--baseline", line_.baseline, "file of known findings, which are not shown")
+        ->type_name("FILE")
+        ->group(results);
+    app_.add_option("--write-baseline", line_.write_baseline, "write all present findings as a baseline")
+        ->type_name("FILE")
+        ->group(results);
+    app_.add_flag("--quiet", line_.quiet, "print no progress, and a summary only if something was not analysed")
+        ->group(results);
+    use_color_ = app_.add_flag("--use-color,!--no-use-color", color_, "colours in the text; default: on a terminal")
+                     ->group(results);
+  }
+
+  void add_summaries() {
+    const char* across = "Across translation units";
+    app_.add_flag("--cross-tu", line_.cross_tu, "also look into functions of the other sources; reads some files twice")
+        ->group(across);
+    app_.add_option("--summaries-out", line_.summaries_out, "write summaries of functions, for other runs")
+        ->type_name("DIR")
+        ->group(across);
+    app_.add_option("--summaries-in", line_.summaries_in, "read summaries of functions that other runs wrote")
+        ->type_name("DIR")
+        ->group(across);
+  }
+
+  void add_running() {
+    const char* running = "Running";
+    app_.add_option("-j,--jobs", line_.jobs, "number of files to analyse at a time; default: one for each core")
+        ->group(running);
+    app_.add_option("--cuda-path", line_.cuda_path,
+                    "root of the CUDA toolkit; default: CUDA_PATH, the nvcc of the database")
+        ->type_name("DIR")
+        ->group(running);
+    app_.add_option("--resource-dir", line_.resource_dir, "Clang's own headers; default: those of an installed Clang")
+        ->type_name("DIR")
+        ->group(running);
+    follow_main_ = app_.add_flag("--follow-main,!--no-follow-main", follow_,
+                                 "follow main() step by step; default: if it uses streams")
+                       ->group(running);
+    app_.add_flag("--dump-ir", line_.dump_ir, "print the stream IR of all functions")->group(running);
+    app_.add_flag("--show-skipped", line_.show_skipped, "name the functions that were not analysed, with the reasons")
+        ->group(running);
+    app_.add_flag("--show-errors", line_.show_errors, "show all compile errors of a file, not only the first")
+        ->group(running);
+    app_.add_flag("--driver-log", line_.driver_log,
+                  "print how each compile command was translated, and the workers' stderr")
+        ->group(running);
+  }
+
+  void add_configuration() {
+    const char* configuration = "Configuration";
+    app_.add_flag("--list-checks", line_.list_checks, "list the checks that are on")->group(configuration);
+    app_.add_flag("--verify-config", line_.verify_config, "check the configuration for names that do not exist")
+        ->group(configuration);
+    app_.add_flag("--dump-config", line_.dump_config, "print the configuration in force")->group(configuration);
+    app_.add_flag("--explain-config", line_.explain_config,
+                  "say for each check that is on which setting switched it on")
+        ->group(configuration);
+  }
+
+  /// What has a default that depends on more than the option.
+  void take_given() {
+    if (use_header_filter_->count() > 0) {
+      line_.header_filter = header_filter_;
+    }
+    if (use_color_->count() > 0) {
+      line_.color = color_;
+    }
+    if (follow_main_->count() > 0) {
+      line_.follow_main = follow_;
+    }
+    if (github_->count() == 0) {
+      const char* actions = std::getenv("GITHUB_ACTIONS");
+      line_.github = actions != nullptr && std::string_view(actions) == "true";
+    }
+  }
+
+  CLI::App app_{
       "streamsan-tidy: finds CUDA stream-ordering bugs in source.\n"
       "  streamsan-tidy -p BUILD [FILE...]      with the compile_commands.json of BUILD, nvcc's or Clang's\n"
       "  streamsan-tidy FILE... -- [FLAG...]    with these compiler flags\n"
       "Exit code: 0 clean, 1 findings that count as errors, 2 something could not be analysed.",
       "streamsan-tidy"};
-  app.set_version_flag("--version", "streamsan-tidy " STREAMSAN_VERSION " (Clang " STREAMSAN_CLANG_VERSION ")");
-  app.option_defaults()->always_capture_default(false);
+  CommandLine line_;
+  std::string header_filter_;
+  bool color_ = false, follow_ = false;
+  const CLI::Option* use_header_filter_ = nullptr;
+  const CLI::Option* use_color_ = nullptr;
+  const CLI::Option* follow_main_ = nullptr;
+  const CLI::Option* github_ = nullptr;
+};
 
-  app.add_option("files", line.files, "sources; default: those of the compile database")->type_name("FILE");
-  app.add_option("-p", line.build_dir, "folder of compile_commands.json, or that file")->type_name("DIR");
-  line.source_filter = kSourceFilter;
-  app.add_option("--source-filter", line.source_filter, "which sources of the compile database, if no FILE is given")
-      ->type_name("REGEX");
-  app.add_option("--extra-arg", line.extra_args, "compiler flag to add after the others")
-      ->type_name("FLAG")
-      ->allow_extra_args(false);  // one each: what follows are sources
-  app.add_option("--extra-arg-before", line.extra_args_before, "compiler flag to add before the others")
-      ->type_name("FLAG")
-      ->allow_extra_args(false);
+}  // namespace
 
-  const char* selection = "What to look for";
-  app.add_option("--checks", line.checks,
-                 "globs of checks to add to the default, all correctness checks; a leading - removes checks. "
-                 "streamsan-*: also performance and policy")
-      ->type_name("GLOBS")
-      ->group(selection);
-  app.add_option("--warnings-as-errors", line.warnings_as_errors, "globs of checks whose findings count as errors")
-      ->type_name("GLOBS")
-      ->group(selection);
-  app.add_option("--levels", line.levels,
-                 "levels to show, out of definite, likely, latent and maybe; default: definite,likely")
-      ->type_name("LIST")
-      ->group(selection);
-  std::string header_filter;
-  auto* use_header_filter =
-      app.add_option("--header-filter", header_filter, "headers whose findings to show; default: all of the project")
-          ->type_name("REGEX")
-          ->group(selection);
-  app.add_option("--exclude-header-filter", line.exclude_header_filter, "headers whose findings not to show")
-      ->type_name("REGEX")
-      ->group(selection);
-  app.add_option("--line-filter", line.line_filter,
-                 R"(show only findings in these lines: [{"name":"a.cu","lines":[[1,9]]}])")
-      ->type_name("JSON")
-      ->group(selection);
-  app.add_option("--models", line.models, "file that says what functions of your own do; see docs/analyzer-models.md")
-      ->type_name("FILE.yaml")
-      ->allow_extra_args(false)
-      ->group(selection);
-  app.add_option("--default-stream", line.default_stream,
-                 "default stream if the flags do not say: legacy or per-thread")
-      ->check(CLI::IsMember({"legacy", "per-thread"}))
-      ->type_name("KIND")
-      ->group(selection);
-  auto* config =
-      app.add_option("--config", line.config, "text of a .clang-tidy, in place of the files above the sources")
-          ->type_name("YAML")
-          ->group(selection);
-  app.add_option("--config-file", line.config_file, "the same, from a file")
-      ->type_name("FILE")
-      ->excludes(config)
-      ->group(selection);
-
-  const char* results = "Results";
-  app.add_flag("--fix", line.fix, "write those repairs into the sources that are certain")->group(results);
-  app.add_option("--export-fixes", line.export_fixes,
-                 "write findings and repairs in the format of clang-apply-replacements")
-      ->type_name("FILE")
-      ->group(results);
-  app.add_option("--sarif", line.sarif, "write the findings as SARIF 2.1.0")->type_name("FILE")->group(results);
-  auto* github =
-      app.add_flag("--github,!--no-github", line.github, "print GitHub annotations; default: if GITHUB_ACTIONS is true")
-          ->group(results);
-  app.add_option("--baseline", line.baseline, "file of known findings, which are not shown")
-      ->type_name("FILE")
-      ->group(results);
-  app.add_option("--write-baseline", line.write_baseline, "write all present findings as a baseline")
-      ->type_name("FILE")
-      ->group(results);
-  app.add_flag("--quiet", line.quiet, "print no progress, and a summary only if something was not analysed")
-      ->group(results);
-  bool color = false;
-  auto* use_color =
-      app.add_flag("--use-color,!--no-use-color", color, "colours in the text; default: on a terminal")->group(results);
-
-  const char* across = "Across translation units";
-  app.add_flag("--cross-tu", line.cross_tu, "also look into functions of the other sources; reads some files twice")
-      ->group(across);
-  app.add_option("--summaries-out", line.summaries_out, "write summaries of functions, for other runs")
-      ->type_name("DIR")
-      ->group(across);
-  app.add_option("--summaries-in", line.summaries_in, "read summaries of functions that other runs wrote")
-      ->type_name("DIR")
-      ->group(across);
-
-  const char* running = "Running";
-  app.add_option("-j,--jobs", line.jobs, "number of files to analyse at a time; default: one for each core")
-      ->group(running);
-  app.add_option("--cuda-path", line.cuda_path,
-                 "root of the CUDA toolkit; default: CUDA_PATH, the nvcc of the database")
-      ->type_name("DIR")
-      ->group(running);
-  app.add_option("--resource-dir", line.resource_dir, "Clang's own headers; default: those of an installed Clang")
-      ->type_name("DIR")
-      ->group(running);
-  bool follow = false;
-  auto* follow_main =
-      app.add_flag("--follow-main,!--no-follow-main", follow, "follow main() step by step; default: if it uses streams")
-          ->group(running);
-  app.add_flag("--dump-ir", line.dump_ir, "print the stream IR of all functions")->group(running);
-  app.add_flag("--show-skipped", line.show_skipped, "name the functions that were not analysed, with the reasons")
-      ->group(running);
-  app.add_flag("--show-errors", line.show_errors, "show all compile errors of a file, not only the first")
-      ->group(running);
-  app.add_flag("--driver-log", line.driver_log,
-               "print how each compile command was translated, and the workers' stderr")
-      ->group(running);
-
-  const char* configuration = "Configuration";
-  app.add_flag("--list-checks", line.list_checks, "list the checks that are on")->group(configuration);
-  app.add_flag("--verify-config", line.verify_config, "check the configuration for names that do not exist")
-      ->group(configuration);
-  app.add_flag("--dump-config", line.dump_config, "print the configuration in force")->group(configuration);
-  app.add_flag("--explain-config", line.explain_config, "say for each check that is on which setting switched it on")
-      ->group(configuration);
-
-  refuse_empty_values(app);
-  std::string error;
-  std::vector<std::string> words = opened({argv + 1, argv + argc}, error);
-  const auto dashes = std::ranges::find(words, "--");
-  if (dashes != words.end()) {
-    line.flags.emplace(dashes + 1, words.end());
-    words.erase(dashes, words.end());
-  }
-  words = respell(words, app);
-  std::ranges::reverse(words);  // as CLI11 wants them
-  try {
-    if (error.empty()) {
-      app.parse(words);
-      line.extra_args = opened(line.extra_args, error);
-      line.extra_args_before = opened(line.extra_args_before, error);
-    }
-  } catch (const CLI::Success& success) {
-    std::ostringstream text;
-    exit_code = app.exit(success, text, text);
-    print(text.str());
-    return std::nullopt;
-  } catch (const CLI::ParseError& failure) {
-    error = std::string(failure.what()) + " (--help lists the options)";
-  }
-  if (line.flags && !line.build_dir.empty() && error.empty()) {
-    error = "give either -p or flags after --, not both";
-  }
-  if (!error.empty()) {
-    say_error(error);
-    exit_code = kCouldNotRun;
-    return std::nullopt;
-  }
-  if (use_header_filter->count() > 0) {
-    line.header_filter = header_filter;
-  }
-  if (use_color->count() > 0) {
-    line.color = color;
-  }
-  if (follow_main->count() > 0) {
-    line.follow_main = follow;
-  }
-  if (github->count() == 0) {
-    const char* actions = std::getenv("GITHUB_ACTIONS");
-    line.github = actions != nullptr && std::string_view(actions) == "true";
-  }
-  return line;
+std::optional<CommandLine> read_command_line(int argc, char** argv, int& exit_code) {
+  return Parser().read({argv + 1, argv + argc}, exit_code);
 }
 
 }  // namespace streamsan::analyzer

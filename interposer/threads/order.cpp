@@ -404,16 +404,14 @@ void write_order() {
     mine->written[i] = news[count++] = mine->lanes[i];
   }
   if (count == 0 && !t_order.hides) return;
-  const Slot slot =
-      start_record({.kind = trace::Kind::ThreadOrder, .continuations = continuations_of_words(2 * count)});
+  constexpr auto kKind = trace::Kind::ThreadOrder;
+  const Slot slot = start_record({.kind = kKind, .continuations = continuations_of_list<kKind>(count)});
   if (!slot) return;
-  auto& w = slot.record->as<trace::Kind::ThreadOrder>();
+  auto& w = slot.record->as<kKind>();
   w.threads = count;
   w.hides = t_order.hides ? 1 : 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    slot.continuation()[2 * i] = news[i] & kEverybody;
-    slot.continuation()[2 * i + 1] = (news[i] >> kThreadBits) - 1;
-  }
+  for (std::size_t i = 0; i < count; ++i)
+    slot.list<kKind>()[i] = {.thread = news[i] & kEverybody, .position = (news[i] >> kThreadBits) - 1};
   publish(slot);
 }
 

@@ -213,12 +213,14 @@ TEST(FrameworkWords, EventsOfPyTorchsOwnAreNotAdvised) {
   // In a wait_stream() that PyTorch calls.
   words.record_in_reach = false;
   words.record_at = "wait_stream() (train.py:60)";
+  words.in_wait_stream = true;
   EXPECT_EQ(fix(race(NearestEdge::EventRecordedTooEarly), words), waits);
 }
 
 TEST(FrameworkWords, TheEventOfWaitStreamCannotBeReached) {
   Nouns words = nouns(Framework::PyTorch);
   words.record_at = "wait_stream() (train.py:60)";
+  words.in_wait_stream = true;
   EXPECT_EQ(fix(race(NearestEdge::EventRecordedTooEarly), words),
             "move wait_stream() (train.py:60) behind cudaMemcpyAsync (host to device) (train.py:61) and before kernel "
             "consume (train.py:88).");

@@ -62,6 +62,26 @@ TEST(Format, ViewsLieOnTheWordsInTheirOrder) {
   EXPECT_EQ(record.as<Kind::HostAccess>().way, AccessWay::Content);
 }
 
+TEST(Format, AListHasAsManyElementsAsItsWordSays) {
+  Record record{};
+  record.as<Kind::GraphEdges>().edges = 3;
+  EXPECT_EQ(record.as<Kind::GraphEdges>().listed(), 3u);
+  record.as<Kind::Footprint>().pieces = 4;
+  EXPECT_EQ(record.as<Kind::Footprint>().listed(), 4u);
+  // As traces have them.
+  static_assert(sizeof(Words<Kind::GraphEdges>::Listed) == 16 && sizeof(Words<Kind::ThreadOrder>::Listed) == 16);
+}
+
+TEST(Format, AnEdgeSaysHowItLeavesItsFirstNode) {
+  const Edge edge = Edge::of(0x77001122334455, 0x88, true, 5);
+  EXPECT_EQ(edge.leaves, 0x8577001122334455u);
+  EXPECT_EQ(edge.from(), 0x77001122334455u);
+  EXPECT_EQ(edge.to(), 0x88u);
+  EXPECT_TRUE(edge.programmatic());
+  EXPECT_EQ(edge.port(), 5u);
+  EXPECT_FALSE(Edge::of(1, 2, false, 5).programmatic());
+}
+
 TEST(Format, WhatIsOfAStreamBeginsWithIt) {
   for (const Kind kind :
        {Kind::Launch, Kind::Copy, Kind::Fill, Kind::HostFunction, Kind::StreamAction, Kind::StreamJoinsAll,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the sources must not do: index the words of a record by a number outside of trace/, and compare the name of a
-// function, look for a part of it, or ask for its group, outside of the tables: ordering/api/ and analyzer/models/.
+// What the sources must not do: index the words of a record, or those that follow it, outside of trace/, and compare
+// the name of a function, look for a part of it, or ask for its group, outside of the tables: ordering/api/ and
+// analyzer/models/.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -50,9 +51,13 @@ std::string joined(const std::vector<std::string>& lines) {
 
 const std::regex kWordIndex(R"((^|[^\w])w\[\s*\d)");
 
+/// The words that follow a record, read or written one by one.
+const std::regex kListIndex(R"(payload\[|continuation\(\)\[)");
+
 TEST(Sources, WordsOfRecordsHaveNames) {
-  EXPECT_EQ(joined(lines_with(kWordIndex, {"interposer", "judge", "cli", "report", "ordering"})), "")
-      << "use Record::as<Kind>()";
+  const std::vector<std::string> outside = {"interposer", "judge", "cli", "report", "ordering"};
+  EXPECT_EQ(joined(lines_with(kWordIndex, outside)), "") << "use Record::as<Kind>()";
+  EXPECT_EQ(joined(lines_with(kListIndex, outside, false)), "") << "use Item::list<Kind>(), Slot::list<Kind>()";
 }
 
 const std::regex kComparedName(
@@ -157,6 +162,10 @@ TEST(Sources, TheExpressionsFindWhatTheyLookFor) {
     EXPECT_FALSE(std::regex_search(line, kWordIndex)) << line;
   }
   EXPECT_NE(joined(lines_with(kWordIndex, {"trace"})), "") << "the tests of trace/ may";
+  for (const char* line : {"item.payload[2 * i]", "slot.continuation()[i] = 1;"}) {
+    EXPECT_TRUE(std::regex_search(line, kListIndex)) << line;
+  }
+  EXPECT_FALSE(std::regex_search("item.list<Kind::GraphEdges>()[i]", kListIndex));
 }
 
 }  // namespace

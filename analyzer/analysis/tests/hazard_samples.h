@@ -24,6 +24,8 @@ inline Where at(std::uint32_t line, std::string text = {}, std::string function 
   site.line = line;
   site.column = 3;
   site.function = std::move(function);
+  if (text.starts_with("kernel '")) site.kind = ir::Site::Kind::Launch;
+  if (text.ends_with("goes out of scope")) site.kind = ir::Site::Kind::ScopeEnd;
   site.text = std::move(text);
   site.begin = site.end = line * 100;
   site.statement = site.begin;

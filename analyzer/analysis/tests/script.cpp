@@ -224,6 +224,7 @@ class Reader {
       op.work = Work::Kernel;
       op.name = need();
       f_.sites.back().text = "kernel '" + op.name + "'";
+      f_.sites.back().kind = Site::Kind::Launch;
       op.stream = stream(need());
       accesses(op);
     } else if (what == "hostfn") {

@@ -59,7 +59,7 @@ bb0:
   create_stream s1 nonblocking  ; a.cu:3:5 "cudaStreamCreateWithFlags"
   create_event (**p).y no_timing  ; a.cu:4:5
   allocate %t on s1 device_async tensor unchecked  ; a.cu:5:5 in "other" macro via b.cu:7:1 "step" via c.cu:8
-  enqueue kernel scale on s1 detail "n, 2.0f" writes p, reads &s1 bytes {n}, touches (*p)[i] inside 8, writes p inside, writes p single 0, writes p single, writes p from 5  ; a.cu:6:5
+  enqueue kernel scale on s1 detail "n, 2.0f" writes p, reads &s1 bytes {n}, touches (*p)[i] inside 8, writes p inside, writes p single 0, writes p single, writes p from 5  ; a.cu:6:5 "kernel 'scale'" launch
   enqueue copy cudaMemcpyAsync on default synchronous implicit_stream reads p + {4} bytes {N @= 16} pinned on_host  ; -
   record (**p).y on ::ns::g  ; a.cu:7:5
   wait s for (**p).y  ; a.cu:8:5
@@ -67,12 +67,12 @@ bb0:
   call %t = "c:@F@g"(p, &s, null, ?) object &this api g  ; a.cu:10:5
   branch {i > 0 @ i, i#1} bb1 bb2
 bb1: loop
-  host reads p, writes p + {map[i] @ i#1 @* 4}  ; a.cu:11:5
+  host api "std::copy" host_only reads p, writes p + {map[i] @ i#1 @* 4}  ; a.cu:11:5
   fresh i#1  ; a.cu:12:5
   goto bb1
 bb2:
   assign s1 = this.Holder::streams_[i]  ; a.cu:13:5
-  end_of_life &s1 detail "goes out of scope" pageable  ; a.cu:14:5
+  end_of_life &s1 detail "goes out of scope" pageable  ; a.cu:14:5 "'s1' goes out of scope" scope_end
   may_sync  ; a.cu:15:5
   return legacy  ; a.cu:16:5
 )ir");

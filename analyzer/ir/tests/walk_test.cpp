@@ -62,6 +62,26 @@ TEST(Walk, WhatNothingLeadsToHasNone) {
   EXPECT_EQ(blocks_in_loops(dead), (std::vector<bool>{false, true}));
 }
 
+TEST(Walk, BlocksOfInnerLoopsAreInLoops) {
+  // 2 and 3 in 1 to 4; 6 and 7 are reached from nowhere.
+  EXPECT_EQ(blocks_in_loops(graph({{1}, {5, 2}, {4, 3}, {2}, {1}, {}, {7, 5}, {6}})),
+            (std::vector<bool>{false, true, true, true, true, false, true, true}));
+}
+
+TEST(Walk, APathIsAPartOfTheVariableThatItIsSpelledFrom) {
+  Function function;
+  const PlaceId p = function.add(Place{.type = TypeKind::Pointer, .name = "p"});
+  const PlaceId target = function.add(Place{.kind = Place::Kind::Deref, .base = p});
+  const PlaceId field = function.add(Place{.kind = Place::Kind::Field, .name = "x", .owner = "S", .base = target});
+  const PlaceId element = function.add(Place{.kind = Place::Kind::Index, .base = target});
+  const PlaceId pointee = function.add(Place{.kind = Place::Kind::Deref, .base = field});
+  EXPECT_EQ(first_of(function, field), p) << function.spell(field);
+  EXPECT_EQ(first_of(function, p), kNoPlace) << "the whole";
+  EXPECT_EQ(first_of(function, target), kNoPlace) << function.spell(target);
+  EXPECT_EQ(first_of(function, element), kNoPlace) << function.spell(element);
+  EXPECT_EQ(first_of(function, pointee), kNoPlace) << function.spell(pointee);
+}
+
 TEST(Walk, TheTwoDirections) {
   // 1 to 3 is a loop, 5 is beside the way from 0 to 4.
   const Function function = graph({{1, 5}, {2, 4}, {3}, {1}, {}, {}});

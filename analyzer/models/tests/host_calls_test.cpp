@@ -35,6 +35,14 @@ TEST(HostCalls, NamesAreInTheTableOnceAndOfCuda) {
 #undef SS_HOST_CALL
 }
 
+TEST(HostCalls, MessagesAreThoseOfTwoLibraries) {
+  EXPECT_EQ(message_call("MPI_Comm_rank"), MessageCall::MpiRank);
+  EXPECT_EQ(message_call("PMPI_Comm_size"), MessageCall::MpiRanks);
+  EXPECT_EQ(message_call("PMPI_Send"), MessageCall::Mpi);
+  EXPECT_EQ(message_call("ucp_tag_send_nbx"), MessageCall::Ucx);
+  EXPECT_EQ(message_call("MPIX_Send"), MessageCall::None);
+}
+
 TEST(HostCalls, DeviceIsChosenByFunctionsAndGuards) {
   EXPECT_TRUE(chooses_device("cudaSetDevice"));
   EXPECT_TRUE(chooses_device("MaybeSetDevice"));
