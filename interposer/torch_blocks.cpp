@@ -26,7 +26,8 @@
 // RECORD_STREAM. When a block comes back that other streams use, the allocator records an event in each of them, to
 // wait for, and only then calls us. So the record of the free says that the events in front of it are the pool's own
 // (trace::kOwnEvents); which those are, the judge finds by the call stacks. While a capture is under way the allocator
-// puts the events off. Then it is not known what it will wait for, and the record of the free says so (trace::kPutsOff).
+// puts the events off. Then it is not known what it will wait for, and the record of the free says so
+// (trace::kPutsOff).
 //
 // POOLS OF THE PROGRAM'S OWN (torch.cuda.MemPool). To the allocator, making memory in such a pool is a capture under
 // way, and it puts the events off as well, until the pool is left. No call tells us that it is entered or left, but

@@ -12,9 +12,9 @@
 //   * A node of a graph has the address that it was given when the graph was made. A launch checks none: as a kernel.
 //
 // A BLOCK of a pool that went back (R-ANN-04) is looked for only by launches of graphs that were made while it lived.
-// Others that use its bytes may have got them from the pool since, unseen, or may mean the pool's memory as such. Blocks
-// that were handed out while a graph was captured belong to the graph, and are none here. What an earlier launch like it
-// has touched is as good as known: nodes are not measured, and the graph holds the pointer in any case.
+// Others that use its bytes may have got them from the pool since, unseen, or may mean the pool's memory as such.
+// Blocks that were handed out while a graph was captured belong to the graph, and are none here. What an earlier launch
+// like it has touched is as good as known: nodes are not measured, and the graph holds the pointer in any case.
 #include "ordering/checks.h"
 
 namespace streamsan::ordering {

@@ -11,6 +11,10 @@
 // A copy to a variable of the device (cudaMemcpyToSymbol) in front of the work is one, too: the next call of the
 // function writes that variable again while the work of this one may still read it.
 //
+// Without a parameter, a stream that the function got elsewhere (given_stream.h) counts for what comes behind a fill or
+// a copy from device to device. In front of them it does not: who then copies to the host with a blocking stream is
+// right, and whether it is one is more likely to be known of a stream that is not a caller's.
+//
 // Silent: where the host, an event or code that is not known may order the two in between; where the parameter is no
 // evidence (given_stream.h); copies between host and device in front of the work, since these return when the host's
 // side is done, and to find the device's late takes more than a missing argument.
@@ -23,6 +27,7 @@
 #include <vector>
 
 #include "analyzer/analysis/given_stream.h"
+#include "analyzer/ir/hidden.h"
 #include "analyzer/ir/walk.h"
 
 namespace streamsan::analyzer {
@@ -39,7 +44,6 @@ class Bare {
     if (orders_default_stream(function_)) return {};
     for (const ir::Block& block : function_.blocks) {
       given_ = stream_parameter(function_, block);
-      if (given_ == ir::kNoPlace) continue;
       for (const Op& op : block.ops) {
         if (!is_bare(op)) continue;
         const Op* other = returns_early(op) ? behind(block, op) : nullptr;
@@ -47,7 +51,7 @@ class Bare {
           other = behind(block, op);
           if (other != nullptr && !may_go_on(*other)) other = nullptr;
         }
-        if (other == nullptr) other = in_front(block, op);
+        if (other == nullptr && given_ != ir::kNoPlace) other = in_front(block, op);
         if (other != nullptr) raise(op, *other);
       }
     }
@@ -80,8 +84,30 @@ class Bare {
   }
 
   [[nodiscard]] bool meets(const Op& op, const Op& other) const {
-    return other.kind == OpKind::Enqueue && other.stream.kind == ir::Operand::Kind::Value &&
-           other.stream.place == given_ && share_memory(function_, op, other);
+    if (other.kind == OpKind::Call) return passes_on(op, other);
+    return other.kind == OpKind::Enqueue && other.stream.kind == ir::Operand::Kind::Value && works_on(other.stream) &&
+           share_memory(function_, op, other);
+  }
+
+  /// The parameter; without one, a stream that the function got elsewhere.
+  [[nodiscard]] bool works_on(const ir::Operand& stream) const {
+    if (given_ != ir::kNoPlace) return stream.place == given_;
+    if (function_[stream.place].name == ir::name(ir::Hidden::CurrentStream) && !trades_tensors(function_)) return false;
+    return is_at_hand(function_, program_, stream.place);
+  }
+
+  /// A helper in sight is given the parameter, and what `op` writes, and works on the stream that it is given.
+  [[nodiscard]] bool passes_on(const Op& op, const Op& call) const {
+    if (given_ == ir::kNoPlace || !enqueues_on_parameter(program_, call.callee)) return false;
+    const auto given = [&](auto&& is) { return std::ranges::any_of(call.arguments, is); };
+    if (!given([&](const ir::Operand& argument) { return argument.place == given_; })) return false;
+    return std::ranges::any_of(op.accesses, [&](const ir::Access& access) {
+      if (access.mode != ir::Mode::Write || access.memory.kind != ir::Operand::Kind::Value) return false;
+      return given([&](const ir::Operand& argument) {
+        return argument.kind == ir::Operand::Kind::Value && argument.place != ir::kNoPlace &&
+               source(function_, argument.place) == source(function_, access.memory.place);
+      });
+    });
   }
 
   /// It may order `op` and work of the stream, or make the host wait for either.
@@ -202,8 +228,8 @@ class Bare {
     hazard.later = action(op);
     hazard.later.stream = unnamed(UnnamedStream::Default);
     hazard.earlier = action(other);
-    hazard.detail = function_.spell(given_);
-    if (function_.site != ir::kNoSite)
+    hazard.detail = function_.spell(given_ != ir::kNoPlace ? given_ : other.stream.place);
+    if (given_ != ir::kNoPlace && function_.site != ir::kNoSite)
       hazard.evidence.push_back({"stream '" + hazard.detail + "' is what '" + function_.name + "' is given to work on",
                                  Where{function_[function_.site], {}}});
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "analyzer/ir/hidden.h"
 #include "analyzer/ir/unnamed.h"
 #include "analyzer/ir/walk.h"
 
@@ -13,6 +14,7 @@ namespace {
 using ir::Op;
 using ir::Operand;
 using ir::OpKind;
+using ir::Place;
 
 bool used(const ir::Function& function, ir::PlaceId place) {
   bool result = false;
@@ -22,6 +24,27 @@ bool used(const ir::Function& function, ir::PlaceId place) {
       ir::for_each_operand(op, [&](const Operand& operand) { result = result || operand.place == place; });
     }
   return result;
+}
+
+/// A reference that this function gives nothing to, and on which it works itself: `const cudaStream_t&`.
+bool only_read(const ir::Function& function, ir::PlaceId reference) {
+  bool works = false;
+  for (const ir::Block& block : function.blocks)
+    for (const Op& op : block.ops) {
+      if (op.target == reference) return false;
+      works = works || (op.kind == OpKind::Enqueue && op.stream.place == reference);
+    }
+  return works;
+}
+
+/// `cudaStream_t s = 0;`
+bool set_to_default(const ir::Function& function, ir::PlaceId stream) {
+  return std::ranges::any_of(function.blocks, [&](const ir::Block& block) {
+    return std::ranges::any_of(block.ops, [&](const Op& op) {
+      return op.target == stream && op.kind == OpKind::Assign &&
+             (op.source.kind == Operand::Kind::Null || is_default(op.source));
+    });
+  });
 }
 
 bool asks_about(const ir::Function& function, const ir::Block& block, ir::PlaceId place) {
@@ -42,7 +65,8 @@ ir::PlaceId stream_parameter(const ir::Function& function, const ir::Block& bloc
     if (only != ir::kNoPlace || ir::is_unnamed_parameter(function[place])) return ir::kNoPlace;
     only = place;
   }
-  if (only == ir::kNoPlace || function[only].reference || !used(function, only)) return ir::kNoPlace;
+  if (only == ir::kNoPlace || !used(function, only)) return ir::kNoPlace;
+  if (function[only].reference && !only_read(function, only)) return ir::kNoPlace;
   const auto number = [&](const ir::Block& of) { return static_cast<std::size_t>(&of - function.blocks.data()); };
   const bool asked = std::ranges::any_of(function.blocks, [&](const ir::Block& other) {
     return asks_about(function, other, only) && ir::reached_behind(function, number(other))[number(block)];
@@ -53,6 +77,65 @@ ir::PlaceId stream_parameter(const ir::Function& function, const ir::Block& bloc
 bool asked_about(const ir::Function& function, ir::PlaceId place) {
   return std::ranges::any_of(function.blocks,
                              [&](const ir::Block& block) { return asks_about(function, block, place); });
+}
+
+bool created_here(const ir::Function& function, ir::PlaceId place) {
+  return std::ranges::any_of(function.blocks, [&](const ir::Block& block) {
+    return std::ranges::any_of(block.ops,
+                               [&](const Op& op) { return op.target == place && op.kind == OpKind::CreateStream; });
+  });
+}
+
+bool perhaps_default(const ir::Function& function, ir::PlaceId stream) {
+  return std::ranges::any_of(function.blocks, [&](const ir::Block& block) {
+    return std::ranges::any_of(block.ops, [&](const Op& op) {
+      return op.target == stream && (op.kind != OpKind::Assign || op.source.kind != Operand::Kind::Value);
+    });
+  });
+}
+
+bool trades_tensors(const ir::Function& function) {
+  for (std::size_t i = 0; i < function.places.size(); ++i) {
+    if (!ir::is_tensor_class(function.places[i].owner)) continue;
+    const ir::PlaceId root = ir::root(function, static_cast<ir::PlaceId>(i)).place;
+    if (root == ir::kNoPlace) continue;
+    const Place& variable = function[root];
+    if (variable.kind == Place::Kind::Parameter || variable.kind == Place::Kind::This ||
+        variable.name == ir::name(ir::Hidden::Result))
+      return true;
+  }
+  return false;
+}
+
+bool enqueues_on_parameter(const ir::Program& program, const std::string& callee) {
+  const auto found = program.functions.find(callee);
+  if (found == program.functions.end()) return false;
+  const ir::Function& body = found->second;
+  const auto has = [&](auto&& is) {
+    return std::ranges::any_of(body.blocks, [&](const ir::Block& block) { return std::ranges::any_of(block.ops, is); });
+  };
+  const auto on_parameter = [&](const Op& op) {
+    return op.stream.place != ir::kNoPlace && body[op.stream.place].kind == Place::Kind::Parameter;
+  };
+  // One that waits for its stream brings its own work to an end: a clock, a reduction to a number.
+  const bool waits = has([&](const Op& op) {
+    return op.kind == OpKind::SyncDevice || (op.kind == OpKind::SyncStream && on_parameter(op));
+  });
+  return !waits && has([&](const Op& op) { return op.kind == OpKind::Enqueue && on_parameter(op); });
+}
+
+bool is_at_hand(const ir::Function& function, const ir::Program& program, ir::PlaceId stream) {
+  const Place& place = function[stream];
+  const bool variable =
+      place.kind == Place::Kind::Local || place.kind == Place::Kind::Temporary || place.kind == Place::Kind::Global;
+  if (!variable) {
+    if (place.kind != Place::Kind::Field) return false;
+    const ir::PlaceId root = ir::root(function, stream).place;
+    if (root == ir::kNoPlace || function[root].kind != Place::Kind::Parameter) return false;
+    const auto field = program.fields.find(ir::field_key(function, stream));
+    if (field != program.fields.end() && (field->second.stream_kind || field->second.unset)) return false;
+  }
+  return !created_here(function, stream) && !set_to_default(function, stream) && !asked_about(function, stream);
 }
 
 bool orders_default_stream(const ir::Function& function) {

@@ -5,11 +5,11 @@
 // A function that takes a stream promises to work on it. One launch in it without a stream goes to the default stream,
 // which is the same only for callers that pass 0; for all others it runs beside the work around it. What makes this
 // certain enough to be reported is that the argument is left out: who writes 0 has chosen. Evidence is the parameter,
-// or the work of the same function on a stream that it got elsewhere (the current stream of a framework), if it shares
-// memory with the call. Evidence, too, is a tensor that the function makes and gives to the call: it belongs to the
-// current stream, on which it was filled and its memory goes back. That counts where tensors come from the caller or go
-// to it: in a whole program of one function the current stream is the default one. So is a tensor that the function is
-// given: its caller has filled it on the current stream, and goes on there.
+// or the work of the same function on a stream that it got elsewhere (the current stream of a framework, that of an
+// object which it is given), if it shares memory with the call. Evidence, too, is a tensor that the function makes and
+// gives to the call: it belongs to the current stream, on which it was filled and its memory goes back. That counts
+// where tensors come from the caller or go to it: in a whole program of one function the current stream is the default
+// one. So is a tensor that the function is given: its caller has filled it on the current stream, and goes on there.
 //
 // A stream that is a field which nobody sets is left out as well (unset_stream.cpp): of a variable that is made here,
 // if its class is the file's own and says null of it, or if it is filled here, as a cudaLaunchConfig_t, all but its
@@ -18,11 +18,11 @@
 // An algorithm of Thrust whose policy names no stream leaves it out, too. But the host waits for it: it harms nobody
 // but work on the stream that is enqueued before it, on memory that both use, and that nothing has waited for.
 //
-// Silent: a parameter without a name, by reference, or without another use, or that the function asks about (`if
-// (stream == nullptr)`); a stream that this function creates, since the engine knows what kind it is and what follows;
-// event records, which are mostly for timing; a call after which the host waits for everything before other work is
-// enqueued; a function that orders the default stream with an event; a call of a function of the project of which no
-// body that enqueues on its stream is in sight, or whose body waits for that stream.
+// Silent: a parameter without a name, by a reference that is set or only passed on, or without another use, or that the
+// function asks about (`if (stream == nullptr)`); a stream that this function creates, since the engine knows what kind
+// it is and what follows; event records, which are mostly for timing; a call after which the host waits for everything
+// before other work is enqueued; a function that orders the default stream with an event; a call of a function of the
+// project of which no body that enqueues on its stream is in sight, or whose body waits for that stream.
 #include "analyzer/analysis/omitted_stream.h"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ class Omitted {
     if (orders_default_stream(function_)) return {};
     for (const ir::Block& block : function_.blocks)
       for (const Op& op : block.ops) {
-        if (!leaves_out(op) || (op.kind == OpKind::Call && !enqueues_on_parameter(op.callee))) continue;
+        if (!leaves_out(op) || (op.kind == OpKind::Call && !enqueues_on_parameter(program_, op.callee))) continue;
         if (waited_for(block, op)) continue;
         const bool waits = host_waits_for(block, op);
         if (waits && host_may_wait()) continue;
@@ -120,24 +120,6 @@ class Omitted {
     return false;
   }
 
-  [[nodiscard]] bool enqueues_on_parameter(const std::string& callee) const {
-    const auto found = program_.functions.find(callee);
-    if (found == program_.functions.end()) return false;
-    const ir::Function& body = found->second;
-    const auto has = [&](auto&& is) {
-      return std::ranges::any_of(body.blocks,
-                                 [&](const ir::Block& block) { return std::ranges::any_of(block.ops, is); });
-    };
-    const auto on_parameter = [&](const Op& op) {
-      return op.stream.place != ir::kNoPlace && body[op.stream.place].kind == Place::Kind::Parameter;
-    };
-    // One that waits for its stream brings its own work to an end: a clock, a reduction to a number.
-    const bool waits = has([&](const Op& op) {
-      return op.kind == OpKind::SyncDevice || (op.kind == OpKind::SyncStream && on_parameter(op));
-    });
-    return !waits && has([&](const Op& op) { return op.kind == OpKind::Enqueue && on_parameter(op); });
-  }
-
   /// On some way on, the host waits for everything before other work is enqueued.
   [[nodiscard]] bool waited_for(const ir::Block& block, const Op& op) const {
     enum class Met : std::uint8_t { Nothing, Sync, Work };
@@ -168,19 +150,6 @@ class Omitted {
     return false;
   }
 
-  [[nodiscard]] bool created_here(ir::PlaceId place) const {
-    for (const ir::Block& block : function_.blocks)
-      for (const Op& op : block.ops)
-        if (op.target == place && op.kind == OpKind::CreateStream) return true;
-    return false;
-  }
-
-  /// Got from elsewhere by this function itself. Of a member its class knows what kind it is, and what order it lacks.
-  [[nodiscard]] bool is_at_hand(ir::PlaceId place) const {
-    const Place::Kind kind = function_[place].kind;
-    return kind == Place::Kind::Local || kind == Place::Kind::Temporary || kind == Place::Kind::Global;
-  }
-
   /// Work on a stream with a name, and on memory that `op` is given, too.
   [[nodiscard]] const Op* companion(const Op& op) const {
     const auto shares = [&](const Op& other) {
@@ -195,43 +164,20 @@ class Omitted {
       for (const Op& other : block.ops) {
         const ir::PlaceId stream = other.stream.place;
         if (other.kind != OpKind::Enqueue || other.stream.kind != Operand::Kind::Value || !shares(other)) continue;
-        if (function_[stream].name == ir::name(ir::Hidden::CurrentStream) && !trades_tensors()) continue;
-        if (is_at_hand(stream) && !created_here(stream) && !asked_about(function_, stream)) return &other;
+        if (function_[stream].name == ir::name(ir::Hidden::CurrentStream) && !trades_tensors(function_)) continue;
+        if (is_at_hand(function_, program_, stream)) return &other;
       }
     return nullptr;
   }
 
-  /// Tensors come from callers or from the object, or go there.
-  [[nodiscard]] bool trades_tensors() const {
-    for (std::size_t i = 0; i < function_.places.size(); ++i) {
-      if (!ir::is_tensor_class(function_.places[i].owner)) continue;
-      const ir::PlaceId root = ir::root(function_, static_cast<ir::PlaceId>(i)).place;
-      if (root == ir::kNoPlace) continue;
-      const Place& variable = function_[root];
-      if (variable.kind == Place::Kind::Parameter || variable.kind == Place::Kind::This ||
-          variable.name == ir::name(ir::Hidden::Result))
-        return true;
-    }
-    return false;
-  }
-
-  /// This function makes it a default stream, or one of which nothing is known.
-  [[nodiscard]] bool perhaps_default(ir::PlaceId stream) const {
-    return std::ranges::any_of(function_.blocks, [&](const ir::Block& block) {
-      return std::ranges::any_of(block.ops, [&](const Op& op) {
-        return op.target == stream && (op.kind != OpKind::Assign || op.source.kind != Operand::Kind::Value);
-      });
-    });
-  }
-
   /// The allocation of a tensor that `op` uses, on a stream that this function got elsewhere.
   [[nodiscard]] const Op* tensor_given(const Op& op) const {
-    if (op.kind != OpKind::Enqueue || !trades_tensors()) return nullptr;
+    if (op.kind != OpKind::Enqueue || !trades_tensors(function_)) return nullptr;
     for (const ir::Block& block : function_.blocks)
       for (const Op& made : block.ops) {
         if (made.kind != OpKind::Allocate || !made.tensor || made.stream.kind != Operand::Kind::Value) continue;
-        if (!is_at_hand(made.stream.place) || created_here(made.stream.place)) continue;
-        if (perhaps_default(made.stream.place)) continue;
+        if (!is_at_hand(function_, program_, made.stream.place)) continue;
+        if (perhaps_default(function_, made.stream.place)) continue;
         const bool given = std::ranges::any_of(op.accesses, [&](const ir::Access& access) {
           return access.memory.kind == Operand::Kind::Value && access.memory.place != ir::kNoPlace &&
                  source(function_, access.memory.place) == made.target;
@@ -261,6 +207,12 @@ class Omitted {
     });
   }
 
+  /// The result of a call has no name.
+  static std::string described(const std::string& stream) {
+    if (stream.empty()) return "another stream ";
+    return ir::hidden_part(stream) ? "the current stream " : "stream '" + stream + "' ";
+  }
+
   /// No `stream`: the current one.
   void raise(const Op& op, ir::PlaceId stream, ir::SiteId where, const std::string& why) {
     Hazard& hazard = hazards_.emplace_back();
@@ -277,10 +229,7 @@ class Omitted {
       hazard.later.stream.name = function_.spell(op.stream.place);
     }
     hazard.detail = stream == ir::kNoPlace ? std::string(ir::name(ir::Hidden::CurrentStream)) : function_.spell(stream);
-    const bool shown = !ir::hidden_part(hazard.detail);
-    if (where != ir::kNoSite)
-      hazard.evidence.push_back(
-          {(shown ? "stream '" + hazard.detail + "' " : "the current stream ") + why, Where{function_[where], {}}});
+    if (where != ir::kNoSite) hazard.evidence.push_back({described(hazard.detail) + why, Where{function_[where], {}}});
   }
 
   const ir::Function& function_;

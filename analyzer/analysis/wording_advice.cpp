@@ -21,11 +21,13 @@ void words_of<Check::ImplicitDefaultStream>(Draft& draft) {
 template <>
 void words_of<Check::OmittedStream>(Draft& draft) {
   const Thing given{.name = draft.hazard().detail, .stream_kind = {}, .memory_kind = {}, .origin = {}};
-  const std::string name = named_stream(given, "the stream that the function is given");
+  const std::string name = named_stream(given, "the stream of the work around it");
   if (draft.hazard().earlier) {
-    draft.say(what(draft.later()) + " goes to the default stream, not to " + name + " as " + what(draft.earlier()) +
+    const std::string other = what(draft.earlier());
+    draft.say(what(draft.later()) + " goes to the default stream, not to " +
+              (given.name.empty() ? "that of " + other : name + " as " + other) +
               " on the same memory: nothing orders the two if that stream does not wait for the default one");
-    draft.note(draft.earlier().where, what(draft.earlier()) + " goes to " + name, lane(given));
+    draft.note(draft.earlier().where, other + " goes to " + named_stream(given, "another stream"), lane(given));
     draft.advise("use the form that takes a stream, and pass " + name);
     return;
   }

@@ -170,7 +170,7 @@ void Arguments::add_role(const Call& call, ir::Op& op, const Role& role, int pos
     return;
   }
   if (memory.kind == Operand::Kind::Null || memory.kind == Operand::Kind::None) return;
-  ir::Access access = values_.access(memory, mode);
+  ir::Access access = values_.access(values_.bytes_at(memory), mode);
   if (const clang::Expr* bytes = call.argument(role.bytes_argument)) access.bytes = values_.expr(bytes);
   if (role.host) access.on_host = true;
   op.accesses.push_back(access);

@@ -82,6 +82,22 @@ Operand Values::memory_of(ir::PlaceId at) {
   return address_of(whole);
 }
 
+Operand Values::bytes_at(const Operand& memory) {
+  if (memory.kind != Operand::Kind::Address || memory.place == ir::kNoPlace) return memory;
+  const auto in_block = [&](ir::PlaceId of) {
+    const clang::QualType type = out_.type_of(of);
+    return unit_.symbols.has_block(type) && !unit_.symbols.views(type);
+  };
+  const Place held = out_[element_around(memory.place)];
+  Operand block = memory;
+  if (held.kind == Place::Kind::Index && in_block(held.base)) {
+    block = numbers_.moved(value(places_.data(held.base)), held.index);
+  } else if (in_block(memory.place)) {
+    block = value(places_.data(memory.place));
+  }
+  return block == memory || memory.offset == ir::kNoExpr ? block : numbers_.moved(block, memory.offset);
+}
+
 bool Values::points(const clang::Expr* expression) {
   const clang::Expr* at = strip(expression);
   if (expression->getType()->isArrayType()) return true;

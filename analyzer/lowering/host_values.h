@@ -47,6 +47,8 @@ class Values {
   /// What a pointer, an array, a container or an iterator points to.
   ir::Operand memory(const clang::Expr* expression);
   ir::Operand memory_of(ir::PlaceId place);
+  /// Where the bytes at `memory` lie: handles and objects of a vector are known by the vector, and lie in its block.
+  ir::Operand bytes_at(const ir::Operand& memory);
   ir::Operand address_of(ir::PlaceId place);
   ir::Operand argument_operand(const clang::Expr* argument, bool by_reference);
   /// With what the type of the memory says about it.

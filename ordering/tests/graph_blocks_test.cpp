@@ -14,9 +14,7 @@ class GraphBlocks : public GraphTest {
   const StreamId t = non_blocking();
   const Address pool = memory();
 
-  AllocationId take(Address base, Bytes size = kBlock) {
-    return model.block_allocate(call(), s, {base, base + size});
-  }
+  AllocationId take(Address base, Bytes size = kBlock) { return model.block_allocate(call(), s, {base, base + size}); }
   void give(Address base) { model.block_free(call(), s, base); }
   void launch(const Graph& of, std::uint64_t exec = kExec) { model.graph_launch(call(), s, exec, of); }
   static Graph kernel(Address base, LaunchShape shape, bool widened = false, bool conditional = false) {
