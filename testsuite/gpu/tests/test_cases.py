@@ -5,6 +5,7 @@ import unittest
 
 from suite import build, cases, cases_computed, cases_footprints, execute, machine
 from suite.case import COMPUTED, INFERRED, MEASURED
+from suite.cases_exam import FIXED_WITH_AN_ERROR
 from suite.every import CASES
 from suite.expect import site_line
 
@@ -27,6 +28,8 @@ class Tables(unittest.TestCase):
 
     def test_every_racy_case_has_a_silent_twin(self):
         silent = {case.name for case in CASES if not any(f.severity == "error" for f in case.expect.findings)}
+        # Kept as their authors repaired them, with another mistake.
+        silent |= {f"exam-{name}-fixed" for name in FIXED_WITH_AN_ERROR}
         for case in CASES:
             if case.name not in silent:
                 self.assertIn(case.name + "-fixed", silent)
