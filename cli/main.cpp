@@ -180,8 +180,7 @@ class Commands {
     report_ = app_.add_subcommand("report", "Show findings of earlier runs, or convert them");
     report_->footer(
         "FILE.json is what --json=FILE.json of run or check has written; -: stdin.\nWithout a format: as text. A "
-        "format "
-        "without a file of its own (--sarif=FILE, --sarif FILE) goes to stdout.");
+        "format without a file of its own (--sarif=FILE, --sarif FILE) goes to stdout.");
     report_->add_option("FILE", files_, "Files of findings")->required();
     report_->add_flag("--text", as_text_, "as text, also beside other formats");
     add_options(*report_, options_, Report);

@@ -298,16 +298,13 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
            ordering::rule_id(*hazard.leaned_on) + " (" + ordering::rule_text(*hazard.leaned_on) +
            ") No document promises that it always will." + unseen;
   }
-  if (is_use_of_freed_block(hazard)) {
-    return "the graph keeps the addresses that it was made with, and the pool may hand the block out to anybody. " +
-           nouns.later + op(hazard.later) + " was launched after " + nouns.earlier + op(hazard.earlier) + "." +
-           (hazard.certainty == ordering::Certainty::Possible && hazard.order_known ? why_possible(hazard, nouns)
-                                                                                    : "") +
-           unseen;
-  }
   if (hazard.kind == HazardKind::UseAfterFree) {
-    return nouns.later + op(hazard.later) + " was submitted after " + nouns.earlier + op(hazard.earlier) +
-           ": no order of the two makes that right." +
+    const bool by_graph = is_use_of_freed_block(hazard);
+    return (by_graph ? "the graph keeps the addresses that it was made with, and the pool may hand the block out to "
+                       "anybody. "
+                     : "") +
+           nouns.later + op(hazard.later) + (by_graph ? " was launched after " : " was submitted after ") +
+           nouns.earlier + op(hazard.earlier) + (by_graph ? "." : ": no order of the two makes that right.") +
            (hazard.certainty == ordering::Certainty::Possible && hazard.order_known ? why_possible(hazard, nouns)
                                                                                     : "") +
            unseen;

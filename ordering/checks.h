@@ -31,6 +31,8 @@ struct Actor {
   std::optional<Rule> waits_by{};
   const Overlap* overlap = nullptr;
   bool out_of_order = false;  ///< the access keeps no stream order: the clock is the host's
+  /// A node of a graph, if blocks that it may use went back: as which graph of all that one was made.
+  GraphCount graph_made = 0;
 };
 
 /// Bytes that an access touches in one way. A kernel touches several, in several ways.

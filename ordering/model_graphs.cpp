@@ -32,35 +32,6 @@ void Model::Impl::touch_node(const GraphNode& node, Access access, const Actor& 
   }
 }
 
-void Model::Impl::check_blocks_of_node(const GraphNode& node, Access access, GraphCount made) {
-  const auto check = [&](const Footprint& bytes, AccessMode mode) {
-    if (bytes.base == 0) return;
-    access.mode = mode;
-    access.range = row_of(bytes, 0);
-    checks.touch_freed_block(access, made);
-  };
-  switch (node.kind) {
-    case GraphNode::Kind::Kernel:
-      access = by_kernel(access, node.shape);
-      access.exact = true;
-      for (const KernelBytes& known : node.bytes) {
-        access.learned = node.shape.learned && !known.sure;
-        access.widened = known.widened;
-        check(known.bytes, known.mode);
-      }
-      return;
-    case GraphNode::Kind::Copy:
-      access.source = AccessSource::Copy;
-      check(node.src, AccessMode::Read);
-      return check(node.dst, AccessMode::Write);
-    case GraphNode::Kind::Fill:
-      access.source = AccessSource::Fill;
-      return check(node.dst, AccessMode::Write);
-    default:
-      return;
-  }
-}
-
 void Model::graph_made(std::uint64_t exec) { impl_->graphs_made[exec] = ++impl_->lives.graphs; }
 
 OpId Model::conditional_node(Call call, StreamId stream, const GraphNode& node) {
@@ -142,8 +113,9 @@ OpId Model::graph_launch(Call call, StreamId stream, std::uint64_t exec, const G
       access.range = {node.memory.begin, node.memory.begin + 1};
       impl_->end_life(access, {lane->slot, lane->last, clock, host}, node.memory.begin);
     } else {
-      if (made) impl_->check_blocks_of_node(node, access, *made);
-      impl_->touch_node(node, access, {lane->slot, lane->last, clock, host});
+      Actor actor{lane->slot, lane->last, clock, host};
+      if (made) actor.graph_made = *made;
+      impl_->touch_node(node, access, actor);
     }
   }
   for (; part + 1 < plan.parts; ++part) lane->clock.set(lane->slot, ++lane->last);

@@ -68,8 +68,6 @@ struct Model::Impl {
   void lend(const Footprint& side, Access access, const Actor& actor);
   /// What a node of a graph touches, in the lane's present operation.
   void touch_node(const GraphNode& node, Access access, const Actor& actor);
-  /// R-ANN-04: does the node use a block that went back after its graph was made, as the `made`-th?
-  void check_blocks_of_node(const GraphNode& node, Access access, GraphCount made);
 
   Progress progress;
   FlatMap<GraphCount> graphs_made;  ///< by the key of the executable graph: the count when it had its present nodes

@@ -118,25 +118,27 @@ void Pieces::touch_pieces(const Access& access, const Actor& actor) {
   }
 }
 
+void Pieces::touch_ended(const KernelBytes& known, bool held, const Access& access, const Actor& actor) {
+  if (held && actor.graph_made == 0) return;
+  Access stale = access;
+  stale.range = row_of(known.bytes, 0);
+  stale.mode = known.mode;
+  stale.widened = known.widened;
+  if (!held) checks_.touch_freed(stale);
+  if (actor.graph_made != 0) checks_.touch_freed_block(stale, actor.graph_made);
+}
+
 void Pieces::touch_footprint(const Footprint& footprint, const Access& access, const Actor& actor) {
   pieces_.clear();
-  if (!add_pieces(footprint, access.mode, false)) {
-    Access stale = access;
-    stale.range = row_of(footprint, 0);
-    checks_.touch_freed(stale);
-  }
+  const bool held = add_pieces(footprint, access.mode, false);
+  touch_ended({.bytes = footprint, .mode = access.mode}, held, access, actor);
   touch_pieces(access, actor);
 }
 
 void Pieces::touch_known(std::span<const KernelBytes> bytes, const Access& access, const Actor& actor) {
   pieces_.clear();
   for (const KernelBytes& known : bytes) {
-    if (add_pieces(known.bytes, known.mode, known.widened)) continue;
-    Access stale = access;
-    stale.range = row_of(known.bytes, 0);
-    stale.mode = known.mode;
-    stale.widened = known.widened;
-    checks_.touch_freed(stale);
+    touch_ended(known, add_pieces(known.bytes, known.mode, known.widened), access, actor);
   }
   touch_pieces(access, actor);
 }

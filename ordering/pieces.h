@@ -37,6 +37,8 @@ class Pieces {
   void add_rows(const Footprint& footprint, AccessMode mode, bool widened);
   /// What pieces of one allocation touch in one way.
   void add_part(std::span<const Piece> pieces);
+  /// What has ended in the bytes, by the first row of them. `held`: something lives there.
+  void touch_ended(const KernelBytes& known, bool held, const Access& access, const Actor& actor);
   void touch_pieces(const Access& access, const Actor& actor);
 
   Lives& lives_;

@@ -16,6 +16,12 @@ using ir::Operand;
 using ir::OpKind;
 using ir::Place;
 
+template <typename Is>
+bool has_op(const ir::Function& function, Is is) {
+  return std::ranges::any_of(function.blocks,
+                             [&](const ir::Block& block) { return std::ranges::any_of(block.ops, is); });
+}
+
 bool used(const ir::Function& function, ir::PlaceId place) {
   bool result = false;
   for (const ir::Block& block : function.blocks)
@@ -28,22 +34,15 @@ bool used(const ir::Function& function, ir::PlaceId place) {
 
 /// A reference that this function gives nothing to, and on which it works itself: `const cudaStream_t&`.
 bool only_read(const ir::Function& function, ir::PlaceId reference) {
-  bool works = false;
-  for (const ir::Block& block : function.blocks)
-    for (const Op& op : block.ops) {
-      if (op.target == reference) return false;
-      works = works || (op.kind == OpKind::Enqueue && op.stream.place == reference);
-    }
-  return works;
+  return !has_op(function, [&](const Op& op) { return op.target == reference; }) &&
+         has_op(function, [&](const Op& op) { return op.kind == OpKind::Enqueue && op.stream.place == reference; });
 }
 
 /// `cudaStream_t s = 0;`
 bool set_to_default(const ir::Function& function, ir::PlaceId stream) {
-  return std::ranges::any_of(function.blocks, [&](const ir::Block& block) {
-    return std::ranges::any_of(block.ops, [&](const Op& op) {
-      return op.target == stream && op.kind == OpKind::Assign &&
-             (op.source.kind == Operand::Kind::Null || is_default(op.source));
-    });
+  return has_op(function, [&](const Op& op) {
+    return op.target == stream && op.kind == OpKind::Assign &&
+           (op.source.kind == Operand::Kind::Null || is_default(op.source));
   });
 }
 
@@ -80,17 +79,12 @@ bool asked_about(const ir::Function& function, ir::PlaceId place) {
 }
 
 bool created_here(const ir::Function& function, ir::PlaceId place) {
-  return std::ranges::any_of(function.blocks, [&](const ir::Block& block) {
-    return std::ranges::any_of(block.ops,
-                               [&](const Op& op) { return op.target == place && op.kind == OpKind::CreateStream; });
-  });
+  return has_op(function, [&](const Op& op) { return op.target == place && op.kind == OpKind::CreateStream; });
 }
 
 bool perhaps_default(const ir::Function& function, ir::PlaceId stream) {
-  return std::ranges::any_of(function.blocks, [&](const ir::Block& block) {
-    return std::ranges::any_of(block.ops, [&](const Op& op) {
-      return op.target == stream && (op.kind != OpKind::Assign || op.source.kind != Operand::Kind::Value);
-    });
+  return has_op(function, [&](const Op& op) {
+    return op.target == stream && (op.kind != OpKind::Assign || op.source.kind != Operand::Kind::Value);
   });
 }
 
@@ -111,17 +105,14 @@ bool enqueues_on_parameter(const ir::Program& program, const std::string& callee
   const auto found = program.functions.find(callee);
   if (found == program.functions.end()) return false;
   const ir::Function& body = found->second;
-  const auto has = [&](auto&& is) {
-    return std::ranges::any_of(body.blocks, [&](const ir::Block& block) { return std::ranges::any_of(block.ops, is); });
-  };
   const auto on_parameter = [&](const Op& op) {
     return op.stream.place != ir::kNoPlace && body[op.stream.place].kind == Place::Kind::Parameter;
   };
   // One that waits for its stream brings its own work to an end: a clock, a reduction to a number.
-  const bool waits = has([&](const Op& op) {
+  const bool waits = has_op(body, [&](const Op& op) {
     return op.kind == OpKind::SyncDevice || (op.kind == OpKind::SyncStream && on_parameter(op));
   });
-  return !waits && has([&](const Op& op) { return op.kind == OpKind::Enqueue && on_parameter(op); });
+  return !waits && has_op(body, [&](const Op& op) { return op.kind == OpKind::Enqueue && on_parameter(op); });
 }
 
 bool is_at_hand(const ir::Function& function, const ir::Program& program, ir::PlaceId stream) {
@@ -139,10 +130,8 @@ bool is_at_hand(const ir::Function& function, const ir::Program& program, ir::Pl
 }
 
 bool orders_default_stream(const ir::Function& function) {
-  return std::ranges::any_of(function.blocks, [](const ir::Block& block) {
-    return std::ranges::any_of(block.ops, [](const Op& op) {
-      return (op.kind == OpKind::Record || op.kind == OpKind::Wait) && is_default(op.stream);
-    });
+  return has_op(function, [](const Op& op) {
+    return (op.kind == OpKind::Record || op.kind == OpKind::Wait) && is_default(op.stream);
   });
 }
 
