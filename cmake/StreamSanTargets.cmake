@@ -106,9 +106,12 @@ function(streamsan_use_json_headers target)
 endfunction()
 
 # A test that compiles what it tests for AddressSanitizer and UBSan. -Og takes the compiler two thirds of the time of
-# -O1.
+# -O1. The checks of UBSan that are left out stand at every access to memory and take a third of the compiler's time;
+# AddressSanitizer and the processor stop at null pointers and at accesses outside of an object, too. Misaligned
+# accesses are not found.
 function(streamsan_sanitize target)
-  target_compile_options(${target} PRIVATE -fsanitize=address,undefined -fno-sanitize-recover=all -g1 -Og)
+  target_compile_options(${target} PRIVATE -fsanitize=address,undefined -fno-sanitize-recover=all -g1 -Og
+                                           -fno-sanitize=null,object-size,vptr,alignment)
   target_link_options(${target} PRIVATE -fsanitize=address,undefined)
 endfunction()
 
