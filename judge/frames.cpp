@@ -82,6 +82,14 @@ bool is_system_header(std::string_view file) {
          is_toolkit_header(file);
 }
 
+/// Code that Python was given as text: `python -c`, or what a program makes and runs itself, as Triton does with the
+/// function that launches a kernel, and Python's own data classes.
+bool is_text(const report::Frame& frame) { return is_python(frame) && frame.file == "<string>"; }
+
+bool is_in_file_of_program(const report::Frame& frame) {
+  return is_python(frame) && !is_text(frame) && !is_python_package(frame.file);
+}
+
 /// A library frame, and not one only because Python's packages are.
 bool is_cudas(const report::Frame& frame) {
   return frame.library && !is_python(frame) && (is_library_module(frame.module) || !is_python_package(frame.module)) &&
@@ -148,6 +156,7 @@ std::string frame_place(const report::Frame& frame) {
 
 void mark_library_frames(std::vector<report::Frame>& stack, std::string_view kernel) {
   const bool under_python = std::any_of(stack.begin(), stack.end(), is_python);
+  const bool in_file = std::any_of(stack.begin(), stack.end(), is_in_file_of_program);
   bool innermost = true;
   bool in_stripped_runtime = false;
   for (report::Frame& frame : stack) {
@@ -156,7 +165,7 @@ void mark_library_frames(std::vector<report::Frame>& stack, std::string_view ker
     const bool named_alike = in_stripped_runtime && has_line && is_runtime_name(plain_name(frame.function));
     in_stripped_runtime |= frame.line == 0 && is_runtime_name(plain_name(frame.function));
     if (is_python(frame)) {
-      frame.library = is_python_package(frame.file);
+      frame.library = is_python_package(frame.file) || (in_file && is_text(frame));
     } else {
       bool stub = innermost && !kernel.empty() && frame.function == kernel;
       frame.library = stub || is_library_module(frame.module) ||

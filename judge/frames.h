@@ -54,7 +54,8 @@ void merge_python_frames(std::vector<report::Frame>& stack, std::vector<report::
 std::string frame_place(const report::Frame& frame);
 
 /// Marks Frame::library on a whole stack, innermost frame first. `kernel`: demangled name of the kernel launched there;
-/// nvcc makes a host function of the same name, which is no frame of the user's.
+/// nvcc makes a host function of the same name, which is no frame of the user's. Code that Python was given as text
+/// ("<string>") counts as the user's only where no frame stands in a file of the user's.
 void mark_library_frames(std::vector<report::Frame>& stack, std::string_view kernel);
 
 /// The outermost run-time function below the first user frame: "cudaMemcpyAsync"; empty: there is none.

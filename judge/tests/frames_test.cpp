@@ -176,6 +176,17 @@ TEST(Frames, PlacesHaveTheLineThatThereIs) {
   EXPECT_EQ(frame_place(place), "backward of train.py");
 }
 
+TEST(Frames, CodeGivenAsTextIsTheUsersOnlyIfNoFileIs) {
+  std::vector<Frame> compiled = {python("launcher", "<string>"), python("scale", "/home/me/train.py")};
+  mark_library_frames(compiled, "");
+  EXPECT_EQ(shown(compiled), "(launcher) scale");
+  // python -c, and a package that it calls.
+  std::vector<Frame> text = {python("Linear.forward", "/venv/lib/python3.12/site-packages/torch/nn/linear.py"),
+                             python("<module>", "<string>")};
+  mark_library_frames(text, "");
+  EXPECT_EQ(shown(text), "(Linear.forward) <module>");
+}
+
 TEST(Frames, PackagesAndInterpretersAreKnownByTheirPaths) {
   for (const char* yes :
        {"/venv/lib/python3.12/site-packages/torch/nn/module.py", "/usr/lib/python3/dist-packages/numpy/a.py",
