@@ -14,6 +14,7 @@
 
 #include "analyzer/interpreter/decode.h"
 #include "analyzer/interpreter/values.h"
+#include "analyzer/models/host_calls.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/DebugLoc.h"
@@ -265,7 +266,8 @@ void Machine::run(const llvm::Function& function) {
       for (const llvm::Use& entry : entries->operands()) {
         const auto* maker =
             llvm::dyn_cast<llvm::Function>(llvm::cast<llvm::ConstantStruct>(entry.get())->getOperand(1));
-        if (maker == nullptr || maker->isDeclaration() || maker->getName().starts_with("__cuda")) continue;
+        if (maker == nullptr || maker->isDeclaration()) continue;
+        if (host_call(maker->getName()) == HostCall::ModuleConstructor) continue;
         enter(*maker, {}, nullptr);
         to_the_end();
       }
