@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Finding and telling evidence. The essay is in beliefs.h.
+// Finding and telling evidence. beliefs.h explains it.
 #include "analyzer/analysis/beliefs.h"
 
 #include <algorithm>

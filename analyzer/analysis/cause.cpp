@@ -83,7 +83,7 @@ std::optional<EventOfWork> event_of(const Look& look, const Hazard& hazard, cons
     if (!is_event(token)) continue;
     const EventState* state = look.order->event(value_of(token));
     if (state == nullptr || state->record == kNoOp || !values.must_equal(state->stream, earlier.stream)) continue;
-    // In a ring each slot has one: another slot's covers the work, too, but is not what was meant.
+    // In a ring, each slot has an event. Another slot's event also covers the work but is not the one that was meant.
     const ir::Op& record = values.op(state->record);
     const std::string name = look.witness.event(value_of(token), record.event, state->record).name;
     const std::string_view slot = index_in(name);

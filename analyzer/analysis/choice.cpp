@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Copies are weighed first, then pairs of one cause. The essay is in choice.h.
+// Copies are weighed first, then pairs of one cause. choice.h explains it.
 #include "analyzer/analysis/choice.h"
 
 #include <algorithm>

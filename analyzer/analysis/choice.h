@@ -39,7 +39,7 @@ class Choice {
   /// All ops that are asked about, before their hazards.
   void visit(OpIndex index);
   void add(Raised raised) { raised_.push_back(std::move(raised)); }
-  /// The two are in order: another copy of the same ops may not be.
+  /// Records that this pair is ordered; another inlined copy of the ops may not be.
   void note_calm(OpIndex later, OpIndex earlier);
   /// A wait for nothing is reported where it stands: what it fails to order follows from it.
   void drop_what_useless_waits_miss();

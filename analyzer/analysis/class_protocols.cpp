@@ -21,9 +21,9 @@
 // the one method is called after the other is itself a belief.
 //
 // A conflict inside of one call may be certain only with what the constructor or the call before has set: an index that
-// is always 0, the stream of a library's handle. Such a conflict has to pass the same conditions, but for two: the
-// memory may be the caller's if no method sets the stream of a handle; and the caller's stream and the class's own are
-// two, and nobody waits within the call.
+// is always 0, the stream of a library's handle. Such a conflict has to meet the same conditions, with two exceptions:
+// the memory may be the caller's if no method sets the stream of a handle; and if one of the two streams is the
+// caller's, methods and callers that wait do not excuse the conflict, because nobody waits within the call.
 //
 // Use after free, and handles used after they were destroyed, need no ordering to be wrong. They are reported if the
 // end came from the constructor or the destructor: after `close()` a caller is to blame.

@@ -208,7 +208,7 @@ class Engine {
     return false;
   }
 
-  /// Adds what is found, and was not, where two streams are taken for two that nothing proves to be.
+  /// Adds the findings of the second run, which assumes that unproved pairs of streams differ.
   void under(Beliefs& beliefs, Verdict& verdict) {
     beliefs.conclude();
     values_.believe(&beliefs);

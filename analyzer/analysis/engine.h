@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The analysis of one function: from stream IR to hazards. See engine.cpp for the essay.
+// The analysis of one function: from stream IR to hazards. engine.cpp explains it.
 #pragma once
 
 #include <cstdint>

@@ -58,8 +58,8 @@ struct Thing {
   std::string name;  ///< "s1", "this->streams_[i]", "the default stream"; empty: there is none
   UnnamedStream unnamed = UnnamedStream::None;
   bool described = false;  ///< `name` says what it is, as that of an unnamed stream does: the source has none for it
-  ir::PlaceId part_of =
-      ir::kNoPlace;  ///< the variable of the function analysed that `name` begins with, see first_of()
+  /// The variable of the function analysed that `name` begins with, see first_of().
+  ir::PlaceId part_of = ir::kNoPlace;
   std::optional<ordering::StreamKind> stream_kind;
   std::optional<ordering::MemoryKind> memory_kind;
   std::optional<Where> origin;  ///< where it was created, allocated or declared

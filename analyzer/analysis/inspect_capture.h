@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Questions about calls while a stream is captured. The essay is in inspect_capture.cpp.
+// Questions about calls while a stream is captured. inspect_capture.cpp explains it.
 #pragma once
 
 #include <optional>

@@ -2,8 +2,8 @@
 //
 // Events without a record, recorded twice, without timing; handles after their end. None of it needs memory.
 //
-// Only events whose whole life is seen here, or whose last record is, say anything. A record that is not certainly
-// another event's ends what was known. A wait under a condition that is not understood is no certain mistake if what
+// Says something only about events whose whole life, or last record, is in sight. A record that may be of an event ends
+// what was known of that event. A wait under a condition that is not understood is no certain mistake if what
 // leaves it out leads to a record: `if (current_) cudaEventSynchronize(sent_);` may hold from the second time on.
 #include "analyzer/analysis/inspect_handles.h"
 
@@ -20,7 +20,7 @@ namespace streamsan::analyzer {
 using ir::OpKind;
 
 void HandleQuestions::destroyed(const ir::Operand& written, ValueId value, bool event) {
-  // What is given nothing destroys nothing: a deleter is called with what its owner had before.
+  // A destroy call with a null handle has no effect. Deleters get what their owner held before, which may be null.
   if (!values_.precise(value) || value == kNull || value == kLegacy || value == kPerThread) return;
   const auto [by, always] = look_.order->destroyed(value);
   if (by == kNoOp) return;
@@ -35,7 +35,7 @@ void HandleQuestions::destroyed(const ir::Operand& written, ValueId value, bool 
 void HandleQuestions::handles() {
   for (const ir::Operand* operand : {&look_.op->event, &look_.op->event2})
     if (operand->kind == ir::Operand::Kind::Value) destroyed(*operand, look_.store->evaluate(values_, *operand), true);
-  // An owner that has nothing gives nothing back. The end of a member has no place in the source.
+  // An empty owner frees nothing. The implicit end of a member has no source line.
   const bool by_call = look_.op->site != ir::kNoSite && values_.function()[look_.op->site].api != ir::Api::None;
   const bool nothing = look_.op->kind == OpKind::Free && !by_call &&
                        span_of(values_, look_.store->evaluate(values_, look_.op->source)).memory == kNull;
@@ -67,7 +67,7 @@ void HandleQuestions::wait() {
       look_.op->kind == OpKind::Wait ? look_.order->stream_of(values_, *look_.store, look_.index) : kUnknown;
   waited_events_.emplace_back(event, look_.index);
   if (look_.order->never_recorded(values_, event)) {
-    // Where a function asks which one of several it is, it may take those that were recorded.
+    // A function that picks one of several events may pick a recorded one.
     const bool one_of_several =
         values_.of_a_callee(look_.index) && ir::is_of_each(values_.function(), look_.op->event.place);
     const bool perhaps = in_construction() || may_ask_for_record() || one_of_several;
@@ -98,7 +98,7 @@ void HandleQuestions::wait() {
   }
 }
 
-/// A method that waits on the host for the last use is also called by the constructor, when there was none.
+/// The constructor may call a method that waits for the last use of an object, before there was any use.
 bool HandleQuestions::in_construction() const {
   if (look_.op->kind != OpKind::SyncEvent || !values_.of_a_callee(look_.index)) return false;
   const auto constructs = [](std::string_view function) {
@@ -118,7 +118,7 @@ bool HandleQuestions::may_ask_for_record() const {
   const auto past_this = [&](std::size_t, std::size_t to) { return to != look_.block; };
   std::set<std::size_t> seen;
   for (std::size_t block = look_.block; seen.insert(block).second;) {
-    // The one block before it. Where ways meet, no choice is left.
+    // The only predecessor. Behind a join there is no branch to look at.
     std::optional<std::size_t> before;
     for (std::size_t from = 0; from < function.blocks.size(); ++from) {
       if (std::ranges::find(function.blocks[from].successors, block, [](ir::BlockId to) { return ir::at(to); }) ==

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Questions about events and destroyed handles. The essay is in inspect_handles.cpp.
+// Questions about events and destroyed handles. inspect_handles.cpp explains it.
 //
-// One of them has its answer only when all is seen: that an event is recorded twice matters where it is waited for
-// later.
+// Whether a second record matters is known only at the end: it matters if the event is waited for later.
 #pragma once
 
 #include <utility>

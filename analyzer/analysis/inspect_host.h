@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Questions about the host and the ends of memory against work in flight. The essay is in inspect_host.cpp.
+// Questions about the host and the ends of memory against work in flight. inspect_host.cpp explains it.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Following releases. The essay is in inspect_releases.h.
+// Following releases. inspect_releases.h explains it.
 #include "analyzer/analysis/inspect_releases.h"
 
 #include <algorithm>

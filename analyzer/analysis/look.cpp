@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is true of the op that is looked at, and of its place in the function. The essay is in look.h.
+// What is true of the op that is looked at, and of its place in the function. look.h explains it.
 #include "analyzer/analysis/look.h"
 
 #include <utility>

@@ -29,7 +29,7 @@ class Look {
         choice(of),
         first_rounds(of) {}
 
-  /// From here on all is said of this op.
+  /// Makes this op the current one for all calls below.
   void turn_to(const Store& contents, const Order& known, std::uint32_t in_block, std::uint32_t at_position);
   /// The same state, another op: one that was called before and begins here.
   void turn_to(OpIndex other);
@@ -41,7 +41,7 @@ class Look {
     raise(raised(std::move(hazard), earlier, memory, later_stream));
   }
   [[nodiscard]] Raised raised(Hazard hazard, const Pending& earlier, ValueId memory, ValueId later_stream) const;
-  /// The present op and the earlier one are in order: another copy of the same ops may not be.
+  /// Records that this pair is ordered; another inlined copy of the ops may not be.
   void note_calm(const Pending& earlier) { choice.note_calm(index, earlier.op); }
   /// Adds the reason for treating `one` and `other` as different, unless that is proved.
   void tell_belief(Hazard& hazard, ValueId one, ValueId other) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Joining, aging and asking the order. The essay is in order.h; what an op does to it is in order_step.h.
+// Joining, aging and asking the order. order.h explains it; what an op does to it is in order_step.h.
 #include "analyzer/analysis/order.h"
 
 #include <algorithm>

@@ -16,11 +16,10 @@
 // Every access has the set twice. `must` is what is in it on all paths and under all readings of names, `may` on some.
 // Joins intersect the one and unite the other. Not in `may`: there is no order, on no path. In `must`: there is.
 //
-// An access that the host has waited for stays, as a tombstone: a join must tell "waited for" from "never happened".
-// Its sets hold the host alone: which streams came after it, too, is forgotten. The record of an event is an access as
-// well (kEventRecord), so whether a stream comes after a record is asked in the same way.
-// An access of a path that did not come this way is added as it is, for a state with it and one without it is a state
-// in which it may have happened.
+// An access that the host has waited for stays, as a tombstone, so that a join can distinguish "waited for" from "never
+// happened". Its sets hold the host alone: which streams came after it is forgotten. The record of an event is an
+// access as well (kEventRecord), so whether a stream comes after a record is asked in the same way. An access on one
+// path only is kept: after the join it may have happened.
 //
 // A pending access whose memory has no precise name any more can meet nothing and is dropped.
 //
@@ -61,8 +60,8 @@ constexpr ValueId value_of(std::uint32_t token) { return ValueId{(token & ~kDepe
 /// Accesses that no ir::Access stands for.
 inline constexpr std::uint16_t kAllocation = UINT16_MAX;   ///< by a stream-ordered allocation
 inline constexpr std::uint16_t kRelease = UINT16_MAX - 1;  ///< by a stream-ordered free
-inline constexpr std::uint16_t kEventRecord =
-    UINT16_MAX - 2;  ///< the record of the event `memory`: it touches no memory
+/// The record of the event `memory`: it touches no memory.
+inline constexpr std::uint16_t kEventRecord = UINT16_MAX - 2;
 
 struct Pending {
   OpIndex op = kNoOp;

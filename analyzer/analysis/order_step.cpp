@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Events and synchronisation: who comes after what. The essay is in order_step.h.
+// Events and synchronisation: who comes after what. order_step.h explains it.
 #include "analyzer/analysis/order_step.h"
 
 #include <algorithm>

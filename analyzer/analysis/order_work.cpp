@@ -87,7 +87,8 @@ void OrderStep::enqueue() {
   if (order_.holds_back(op_)) return hold_back(stream);
   disturb(stream);
   if (order_.capturing_ != Tri::No) return capture_work(stream);
-  // Memory of a graph's allocation nodes has one address for all launches: freed between two, it lives again.
+  // Memory of a graph's allocation nodes has one address for all launches: if it was freed after one launch, the next
+  // launch allocates it again.
   if (op_.work == ir::Work::GraphLaunch)
     std::erase_if(order_.pending_, [](const Pending& p) { return p.access == kRelease; });
   if (op_.programmatic == ir::Certainty::No) {
@@ -245,7 +246,7 @@ void OrderStep::full_edge(ValueId stream, Behind behind) {
   };
   for (Pending& p : order_.pending_) {
     if (over(p)) continue;
-    // R-LCH-02g: of its own stream nothing has ended for it.
+    // R-LCH-02g: for this record, no work of its own stream counts as ended.
     if (behind == Behind::Record && stream != kUnknown && values_.must_equal(p.stream, stream)) continue;
     if (stream == kUnknown) {
       p.may = both(p.may, p.stream);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Distances and lengths in bytes, as polynomials over the values of variables. The essay is in overlap.h.
+// Distances and lengths in bytes, as polynomials over the values of variables. overlap.h explains it.
 #include "analyzer/analysis/overlap.h"
 
 #include <algorithm>

@@ -23,12 +23,12 @@ namespace streamsan::analyzer {
 enum class Sure : std::uint8_t { No, Maybe, Yes };
 
 Sure overlap(const Values& values, const Pending& a, const Pending& b);
-/// One of the two is a kernel's, at indices out of memory, and the other one's too, or to a part: they may have nothing
-/// in common, although both begin where their pointer does.
+/// One access is a kernel's that uses indices read from memory; the other one is such an access as well, or goes to a
+/// part. They may be disjoint although both begin at their pointer.
 bool are_by_lists(const Values& values, const Pending& a, const Pending& b);
 /// It is not known where in its memory a kernel's access is.
 bool is_somewhere(const Values& values, const Pending& access);
-/// The same as overlap(), of what is as long as a message-passing library says, to which a kernel is compared.
+/// As overlap(), for a message, whose length the library's call gives.
 Sure message_overlap(const Values& values, const Pending& message, const Pending& work);
 /// The same, `touch` being one of the host: it goes to an element of what the device uses as a whole.
 Sure host_overlap(const Values& values, const Pending& earlier, const Pending& touch);

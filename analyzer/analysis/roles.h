@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which streams of a translation unit its own code treats as two. See roles.cpp for the essay.
+// Which streams of a translation unit its own code treats as two. roles.cpp explains it.
 #pragma once
 
 #include <compare>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reading, writing, joining the places. The essay is in store.h.
+// Reading, writing, joining the places. store.h explains it.
 #include "analyzer/analysis/store.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What names certainly mean different things, and which may mean one. The essay is in values.h.
+// What names certainly mean different things, and which may mean one. values.h explains it.
 #include <algorithm>
 #include <iterator>
 
@@ -66,8 +66,8 @@ std::vector<bool> Values::reachable(std::uint32_t block) const {
 
 bool Values::counts(std::uint32_t head, ir::PlaceId place) const {
   // What is written is `for (...; i < n; ++i)`; the IR has `i < n` at the head and, as the last thing of an iteration,
-  // a new version of `i`. That this is another step and no value seen before is taken from the bound: a loop that
-  // brought `i` back there would not end.
+  // a new version of `i`. The bound implies that this version of `i` is a new value: a loop that set `i` back would not
+  // end.
   const ir::ExprId condition = function_.blocks[head].condition;
   if (condition == ir::kNoExpr) return false;
   const std::string& text = function_[condition].text;

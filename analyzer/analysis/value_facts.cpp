@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is known of what a name means: the kind of a stream or of memory, who made it. The essay is in values.h.
+// What is known of what a name means: the kind of a stream or of memory, who made it. values.h explains it.
 #include "analyzer/analysis/values.h"
 #include "analyzer/ir/field_memory.h"
 #include "analyzer/ir/hidden.h"

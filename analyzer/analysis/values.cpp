@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Interning and aging of names. The essay is in values.h.
+// Interning and aging of names. values.h explains it.
 //
 // A name is precise if no older thing, unknown thing or unnamed index occurs in it anywhere: then it means one concrete
 // value at each moment.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names and places of ops and values, for hazards. The essay is in witness.h.
+// Names and places of ops and values, for hazards. witness.h explains it.
 #include "analyzer/analysis/witness.h"
 
 #include "analyzer/ir/hidden.h"

@@ -6,7 +6,7 @@
 // The style is clang-tidy's: lower case, no full stop, names from the source in single quotes. A message says both
 // sides of a conflict and the memory; the notes say where the other side is, what edge there is and why it does not
 // help, where streams and memory come from, and last what would help. Latent hazards name the rule of docs/model.md
-// that the program leans on without knowing.
+// that the program relies on without knowing.
 //
 // Each check has its words in one of wording_races.cpp, wording_host.cpp, wording_handles.cpp, wording_dependents.cpp
 // and wording_advice.cpp; this file calls them, and has the draft that they all write on.

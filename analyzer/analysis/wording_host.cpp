@@ -178,7 +178,7 @@ void words_of<Check::MissingRecordStream>(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const std::string memory = hazard.buffer.name.empty() ? "a tensor" : "tensor " + buffer(hazard.buffer);
   const std::string home = its_stream(draft.later());
-  draft.say("memory of " + memory + " goes back to the allocator, to be used again on " + home + "," +
+  draft.say("memory of " + memory + " is returned to the allocator, which may reuse it on " + home + "," +
             while_at_work(draft));
   note_other_side(draft, memory);
   draft.advise("call record_stream(" + lane(draft.earlier().stream) +

@@ -52,7 +52,7 @@ bool is_path(std::string_view text) {
   return true;
 }
 
-/// Of what the IR calls so.
+/// The words for what the IR calls `name`.
 Named named(std::string_view name) {
   const auto part = ir::hidden_part(name);
   if (!part) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Events that are recorded in streams of other devices. See wrong_devices.cpp for the essay.
+// Events that are recorded in streams of other devices. wrong_devices.cpp explains it.
 #pragma once
 
 #include <vector>

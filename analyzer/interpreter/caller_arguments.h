@@ -46,16 +46,16 @@ class CallerArguments {
   /// `again`: the objects that the first call of the function referred to are given once more.
   std::optional<std::string> given(const clang::FunctionDecl& function, bool again = false);
 
-  /// Objects that a call of the first function was given as a type, the other one is given, too; not plain ones, which
-  /// say no more than what is in them. False: there is no such type.
+  /// Gives `other` the objects that the call of `first` got for parameters of the same types. Not aggregates: such an
+  /// object is no more than its fields. False: the two share no type.
   bool share(const clang::FunctionDecl& first, const clang::FunctionDecl& other);
 
-  /// Numbers are those of what an object is made with (Way::own), or of what its methods get.
+  /// True: the next arguments are a constructor's, whose numbers have the size Way::own. False: a method's.
   void make_object(bool yes) {
     makes_ = yes;
     fixed_ = yes && way_.own == Way::Size::Smaller;
   }
-  /// Streams are those of so many users: the next call gets that of the next one.
+  /// The next call is made by another user, who has streams of its own.
   void next_user() { ++user_; }
 
   /// Objects of the program's classes that the last call got by reference or shares, with the names of their variables.

@@ -17,8 +17,8 @@
 // WHO GETS ONE. Functions with a body in the main file that nothing in it calls, and classes with a method there that
 // no other code in it uses: who is called in the file is called as its author meant it, and is followed with its
 // caller. What the file never calls of an object that a function is lent, somebody else must call: it is called after
-// the function. In extensions of PyTorch a class of which nothing there makes objects is Python's to make and call,
-// whoever else calls it; and so are classes and functions that a module makes known.
+// the function. If nothing in a PyTorch extension creates objects of a class, Python creates and calls them,
+// whoever else calls them. Classes and functions that a module makes known to Python get callers as well.
 //
 // ARGUMENTS are what most callers would give: memory of its own for each pointer, a stream of the caller's, 64 for
 // numbers that say how much, arrays and containers of 64 elements, structs filled in field by field. Flags, numbers

@@ -18,8 +18,8 @@ class FunctionDecl;
 namespace streamsan::analyzer {
 
 struct Caller {
-  /// What a line of the text does. `Call`: of a function of the program, `Serve`: of a method of what an object was
-  /// given, by others (Users::Others), `Other`: it makes arguments.
+  /// What one line of the text does. `Call`: it calls a function of the program. `Serve`: as another user
+  /// (Users::Others), it calls a method of an object that was lent. `Other`: it makes an argument.
   enum class Line : std::uint8_t { Other, Construct, Call, Serve, Destroy };
   /// How many use what is called.
   enum class Users : std::uint8_t {
@@ -32,13 +32,14 @@ struct Caller {
   std::string text;            ///< its definition
   std::vector<Line> lines;     ///< of the text, the first one at 0
   std::size_t again = 0;       ///< the line from which on the function is called once more; 0: it is called once
-  std::size_t group = 0;       ///< callers of one thing that differ in flags and in what is one object have one: what
-                               ///< counts, all of them show
-  std::size_t of = 0;          ///< callers of one thing have one
-  bool alike = true;           ///< numbers that say which one are all 0
-  std::size_t instead_of = 0;  ///< followed only if the arguments of that group do not suit; 0: in any case
+  std::size_t group = 0;       ///< shared by callers that differ only in flags or in which arguments are one object; a
+                               ///< conflict counts if all of them show it
+  std::size_t of = 0;          ///< number of the function or class that is called
+  bool alike = true;           ///< all arguments that say which one of several is meant are 0
+  std::size_t instead_of = 0;  ///< the group in whose place this caller is followed, if its arguments do not suit; 0:
+                               ///< this caller is followed in any case
   Users users = Users::One;
-  WaysToWait::Offer offer = WaysToWait::Offer::Anything;  ///< of several users: beside what they call here
+  WaysToWait::Offer offer = WaysToWait::Offer::Anything;  ///< which waits users have beside the calls here
   bool empty = false;                                     ///< lists that it gives have no elements
   std::string beside;                                     ///< of Users::Others: the class of the objects beside it
   const clang::CXXRecordDecl* record = nullptr;  ///< of the object whose life it is; nullptr: it calls one function
@@ -65,8 +66,8 @@ inline constexpr const char* kGivenStreamOf = "streamsan_given_stream_of";
 inline constexpr const char* kGivenEvent = "streamsan_given_event";  ///< void*()
 /// void*(unsigned long address): a callback fills it, or it is 1: what it does is not known
 inline constexpr const char* kCalledBack = "streamsan_called_back";
-inline constexpr const char* kOnDevice =
-    "streamsan_on_device";  ///< void*(unsigned long): for which what comes next is given; ~0UL: for any
+/// void*(unsigned long): the device for which the following arguments are made; ~0UL: any
+inline constexpr const char* kOnDevice = "streamsan_on_device";
 inline constexpr const char* kCallerPrefix = "streamsan_caller_";  ///< of the names of callers
 inline constexpr const char* kThrew = "streamsan_threw";           ///< void*(): the call of the same line has thrown
 

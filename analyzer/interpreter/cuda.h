@@ -40,7 +40,7 @@ inline ordering::ContextId context_of(Word device) {
   return ordering::ContextId{static_cast<std::uint32_t>(device + 1)};
 }
 
-inline constexpr Word kDevices = 2;  ///< there are
+inline constexpr Word kDevices = 2;  ///< number of devices of the made-up machine
 
 /// A call of the program: the instructions under way, innermost first.
 using Place = std::vector<const llvm::Instruction*>;
@@ -67,7 +67,7 @@ class Cuda {
   Outcome call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result);
   /// Is it a library's function, in a header, whose meaning is known?
   bool takes(const llvm::Function& function);
-  /// Tells what the host has touched last.
+  /// Reports the host's last accesses.
   void flush();
   /// From now on the host knows all work to be done: for calls that are not known and may have waited.
   void may_wait(Machine& machine);

@@ -46,8 +46,8 @@ Outcome Follower::call(Machine& machine, const llvm::Function& function, const A
   return outcome;
 }
 
-/// It may have waited for the GPU, unless it is one of the C and C++ libraries. One that says which stream to use says
-/// what is not known.
+/// An unknown function may have waited for the GPU, unless it is one of the C and C++ libraries. If it returns a stream
+/// or an event, the run stops: it is not known which one that is.
 void Follower::not_known(Machine& machine, const llvm::Function& function) {
   const llvm::StringRef symbol = function.getName();
   const auto* called = llvm::dyn_cast_or_null<clang::FunctionDecl>(host_.declaration(symbol));
@@ -62,8 +62,8 @@ void Follower::not_known(Machine& machine, const llvm::Function& function) {
   cuda_.may_wait(machine);
   cuda_.lose_device(machine);
   if (called == nullptr) return;
-  // What becomes of an object that it is given is not known. Of a main() most is seen, and most of what is not is
-  // harmless.
+  // What an unknown function does to an object is unknown, so a made-up caller stops here. In a file with main() most
+  // of these functions are harmless.
   if (counts && std::ranges::any_of(called->parameters(), [](const clang::ParmVarDecl* parameter) {
         const clang::QualType to = parameter->getType()->getPointeeType();
         return !to.isNull() && !to.isConstQualified() && (to->isRecordType() || to->isPointerType());

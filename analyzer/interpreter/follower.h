@@ -45,7 +45,7 @@ class Follower : public World, public ordering::HazardSink {
   void hazard(const ordering::Hazard& hazard) override;
   bool wants_common_bytes(const ordering::Hazard&) override { return false; }
 
-  /// Tells what the host has touched last; and, unless it stopped before its end, what is in use then.
+  /// Reports the host's last accesses; and, unless the run stopped early, what is still in use at its end.
   void end(Machine& machine) {
     cuda_.flush();
     if (!machine.stopped().empty()) return;

@@ -60,7 +60,8 @@ class Judgement {
     });
   }
 
-  /// Both operations are of one call; or nobody but the class itself can wait for their streams.
+  /// Does the conflict count? If both operations belong to one call, or only the class itself could wait for their
+  /// streams.
   [[nodiscard]] bool counts(const ordering::Hazard& hazard) {
     const auto earlier = line(hazard.earlier.site), later = line(hazard.later.site);
     if (!earlier || !later) return false;
@@ -104,11 +105,10 @@ class Judgement {
       return !cuda_.given_as(hazard.allocation.range.begin) &&
              (!by_mutex_ || (locked(hazard.earlier) && locked(hazard.later)));
     if (several) return false;
-    // Others act when it is time. That their next action comes now is the made-up caller's choice.
+    // Other users call when it is time for them. That they call at this point is the made-up caller's choice.
     if (serves_ && caller_.lines[*later] == Caller::Line::Serve) return false;
-    // Whoever's stream comes later: nobody has anything to let it wait for. Memory that two objects share only because
-    // both were given it may be used by one after the other. Memory that one of them has made, and the other one gets,
-    // is handed over.
+    // No caller has an event to order the two streams. But two objects that were both given the same memory may use it
+    // in turn. That does not count; memory that one object has made was handed over to the other, and counts.
     const bool delivered = serves_ && caller_.lines[*earlier] == Caller::Line::Serve;
     if (delivered && !caller_.beside.empty()) {
       const auto made = line(hazard.allocation.site);
@@ -175,7 +175,7 @@ class Judgement {
     });
   }
 
-  /// A call that throws has been asked for what it does not do: what it did shows nothing.
+  /// A call that threw did not do its work: conflicts with it do not count.
   [[nodiscard]] bool threw(const Follower::Sides& sides) const {
     return std::ranges::any_of(cuda_.threw(), [&](ordering::SiteId site) {
       const auto at = line(site);

@@ -80,9 +80,9 @@ class World {
  public:
   virtual ~World() = default;
   virtual Outcome call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result) = 0;
-  /// A function with a body, which is called instead of it. Asked once of each.
+  /// True: call() is used instead of the body that this function has. Asked once per function.
   virtual bool takes(const llvm::Function& function) = 0;
-  /// A loop waits for a value that nobody here will write: whoever would have, may have been waited for.
+  /// A loop polls a value that nothing here writes: it counts as a wait.
   virtual void polled(Machine& machine) = 0;
   /// The host touches memory of CUDA's.
   virtual void touch(Machine& machine, Word address, std::size_t size, bool write) = 0;
@@ -158,7 +158,7 @@ class Machine {
     gave_up_ = true;
     stop(std::move(why));
   }
-  /// True: all of it is the program's; else it is stopped. Tells the world of memory that is shared.
+  /// True: all of it is the program's; else it is stopped. Reports accesses to shared memory to World.
   /// `meant`: by a volatile or atomic access, which is how host and device signal to each other: the world hears
   /// nothing.
   bool reads(Word address, std::size_t size, bool meant = false);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a running program does to memory: each access is one of its own, or ends it; and the world hears of what is
-// shared.
+// Memory accesses of the program that is run: an access outside its memory stops it; accesses to memory shared with the
+// GPU are reported to World.
 #include <algorithm>
 #include <cstring>
 #include <string>

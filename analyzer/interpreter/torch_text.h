@@ -19,13 +19,13 @@ std::span<const char* const> torch_text();
 
 // Functions of the text that the interpreter calls, and those that it has for the text.
 inline constexpr const char* kTorchPut = "streamsan_torch_put";  ///< void(at::Tensor*, About*)
-inline constexpr const char* kTorchPutList =
-    "streamsan_torch_put_list";                                          ///< void(vector<at::Tensor>*, About**, size_t)
+/// void(vector<at::Tensor>*, About**, size_t)
+inline constexpr const char* kTorchPutList = "streamsan_torch_put_list";
 inline constexpr const char* kTorchReplace = "streamsan_torch_replace";  ///< void(at::Tensor*, About*)
-inline constexpr const char* kGivenTensor =
-    "streamsan_given_tensor";  ///< at::Tensor(unsigned long number and sizes, TensorSizes)
+/// at::Tensor(unsigned long number and sizes, TensorSizes)
+inline constexpr const char* kGivenTensor = "streamsan_given_tensor";
 inline constexpr const char* kTorchCalled = "streamsan_torch_called";  ///< void(): a call of the caller's is over
-inline constexpr const char* kGivenTorchStream =
-    "streamsan_given_torch_stream";  ///< c10::cuda::CUDAStream(unsigned long)
+/// c10::cuda::CUDAStream(unsigned long)
+inline constexpr const char* kGivenTorchStream = "streamsan_given_torch_stream";
 
 }  // namespace streamsan::analyzer

@@ -13,7 +13,7 @@
 // pointer. A function that starts a host function in a stream tells somebody when the work is done, also if the caller
 // calls it. Constructors and destructors do not count: nobody calls them between two calls.
 //
-// Errs to silence: what waits is not asked what for.
+// Errs to silence: it does not ask what a wait is for.
 #include "analyzer/interpreter/ways_to_wait.h"
 
 #include <algorithm>
@@ -346,14 +346,14 @@ WaysToWait::WaysToWait(Symbols& symbols) : symbols_(symbols), kept_(std::make_un
 }
 WaysToWait::~WaysToWait() = default;
 
-/// It, or what it calls.
+/// Does the function wait, or one that it calls?
 bool WaysToWait::waits(const clang::FunctionDecl& function, bool for_all) const {
   const clang::FunctionDecl* const at = &pattern_of(function);
   const Functions& waiting = for_all ? kept_->waiting_for_all : kept_->waiting;
   return waiting.contains(at) || (!for_all && kept_->is_elsewhere(*at));
 }
 
-/// Until there are no more.
+/// Adds the classes that these are related to, until there are no more.
 void WaysToWait::add_related(Classes& classes) const {
   for (std::size_t before = 0; before != classes.size();) {
     before = classes.size();
