@@ -14,7 +14,7 @@ namespace {
 
 using ir::OpKind;
 
-void tell_event(const Look& look, Hazard& hazard, OpIndex edge, ValueId event) {
+void note_event(const Look& look, Hazard& hazard, OpIndex edge, ValueId event) {
   const ir::Op& op = look.values.op(edge);
   hazard.event = look.witness.event(event, op.event, edge);
 }
@@ -93,8 +93,8 @@ std::optional<EventOfWork> event_of(const Look& look, const Hazard& hazard, cons
   return std::nullopt;
 }
 
-void tell(const Look& look, Hazard& hazard, const EventOfWork& found) {
-  tell_event(look, hazard, found.op, found.event);
+void note_cause(const Look& look, Hazard& hazard, const EventOfWork& found) {
+  note_event(look, hazard, found.op, found.event);
   hazard.cause = found.cause;
   hazard.edge = look.witness.where(found.op);
 }
@@ -124,22 +124,22 @@ void explain(const Look& look, Hazard& hazard, const Pending& earlier, ValueId l
                                  : values.op(op).kind == OpKind::Wait && values.must_equal(edge.stream, later);
     if (!its_own || !passed(op)) continue;
     if (edge.never) {
-      tell_event(look, hazard, op, edge.event);
+      note_event(look, hazard, op, edge.event);
       return found(Cause::NeverRecorded, op);
     }
     if (edge.record == kNoOp) continue;
     if (values.must_equal(edge.recorded_on, earlier.stream) && !passed(edge.record)) {
-      tell_event(look, hazard, op, edge.event);
+      note_event(look, hazard, op, edge.event);
       return found(Cause::RecordedTooEarly, edge.record);
     }
     if (values.certainly_different(edge.recorded_on, earlier.stream) && passed(edge.record)) {
-      tell_event(look, hazard, op, edge.event);
+      note_event(look, hazard, op, edge.event);
       found(Cause::RecordedElsewhere, edge.record);
     }
   }
   // The program may have the right event, too: then that is the one to wait for.
   if (hazard.cause == Cause::RecordedElsewhere) {
-    if (const auto event = event_of(look, hazard, earlier)) tell(look, hazard, *event);
+    if (const auto event = event_of(look, hazard, earlier)) note_cause(look, hazard, *event);
     return;
   }
 
@@ -151,12 +151,12 @@ void explain(const Look& look, Hazard& hazard, const Pending& earlier, ValueId l
   if (look.of_earlier_iteration(earlier)) {
     // An event that the loop records after the work is what the next iteration is meant to wait for.
     const auto event = to_host ? event_of(look, hazard, earlier) : std::nullopt;
-    if (event && event->cause == Cause::NeverWaited) tell(look, hazard, *event);
+    if (event && event->cause == Cause::NeverWaited) note_cause(look, hazard, *event);
     hazard.cause = Cause::OtherIteration;
     return;
   }
 
-  if (const auto event = event_of(look, hazard, earlier)) return tell(look, hazard, *event);
+  if (const auto event = event_of(look, hazard, earlier)) return note_cause(look, hazard, *event);
   if (const OpIndex op = too_late(look, earlier, later); op != kNoOp) return found(Cause::WaitAfter, op);
   for (OpIndex op : since) {
     const OpKind kind = values.op(op).kind;

@@ -40,7 +40,7 @@ class Choice {
   void visit(OpIndex index);
   void add(Raised raised) { raised_.push_back(std::move(raised)); }
   /// Records that this pair is ordered; another inlined copy of the ops may not be.
-  void note_calm(OpIndex later, OpIndex earlier);
+  void note_ordered(OpIndex later, OpIndex earlier);
   /// A wait for nothing is reported where it stands: what it fails to order follows from it.
   void drop_what_useless_waits_miss();
   /// In the order of the ops. Once, at the end.
@@ -52,7 +52,7 @@ class Choice {
   const Values& values_;
   std::vector<Raised> raised_;
   std::map<std::uint32_t, std::set<OpIndex>> visited_copies_;  ///< by origin
-  std::set<std::pair<std::uint32_t, std::uint32_t>> calm_;     ///< origins: later, earlier
+  std::set<std::pair<std::uint32_t, std::uint32_t>> ordered_;  ///< origins: later, earlier
 };
 
 }  // namespace streamsan::analyzer

@@ -278,7 +278,7 @@ const Duties::Edge* Duties::edge(ValueId waiter, ValueId worker) const {
   return found == edges_.end() ? nullptr : &*found;
 }
 
-Hazard Duties::tell(const Touched& work, const Edge& other, CheckCase what) const {
+Hazard Duties::hazard_of(const Touched& work, const Edge& other, CheckCase what) const {
   const ir::Op& op = values_.op(work.op);
   Hazard hazard;
   hazard.check = Check::CrossStreamRace;
@@ -302,7 +302,7 @@ Hazard Duties::tell(const Touched& work, const Edge& other, CheckCase what) cons
   return hazard;
 }
 
-std::optional<Hazard> Duties::tell(OpIndex keep, const Kept& kept) const {
+std::optional<Hazard> Duties::hazard_of(OpIndex keep, const Kept& kept) const {
   if (kept.settled || !kept.used) return std::nullopt;
   const Touched& use = *kept.used;
   Hazard hazard;
@@ -335,10 +335,10 @@ std::vector<Hazard> Duties::take() {
   for (const Touched& work : not_forked_) {
     const Edge* join = edge(caller_, work.stream);
     if (join == nullptr || roles_.waits_elsewhere(slot(work.stream), duty_.bodies)) continue;
-    if (reported.insert(work.stream).second) result.push_back(tell(work, *join, CheckCase::NotForked));
+    if (reported.insert(work.stream).second) result.push_back(hazard_of(work, *join, CheckCase::NotForked));
   }
   for (const auto& [op, kept] : kept_)
-    if (auto hazard = tell(op, kept)) result.push_back(std::move(*hazard));
+    if (auto hazard = hazard_of(op, kept)) result.push_back(std::move(*hazard));
   reported.clear();
   for (const OpIndex op : owed_) {
     const auto written = written_.find(op);
@@ -346,7 +346,7 @@ std::vector<Hazard> Duties::take() {
     const Touched& work = written->second;
     const Edge* fork = edge(work.stream, caller_);
     if (fork == nullptr || roles_.is_joined_elsewhere(slot(work.stream), duty_.bodies)) continue;
-    if (reported.insert(work.stream).second) result.push_back(tell(work, *fork, CheckCase::NotJoined));
+    if (reported.insert(work.stream).second) result.push_back(hazard_of(work, *fork, CheckCase::NotJoined));
   }
   return result;
 }

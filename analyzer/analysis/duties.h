@@ -103,8 +103,8 @@ class Duties {
   [[nodiscard]] bool is_left_to_others(const Order& order, const Pending& work) const;
   [[nodiscard]] Slot slot(ValueId stream) const;
   [[nodiscard]] const Edge* edge(ValueId waiter, ValueId worker) const;
-  [[nodiscard]] Hazard tell(const Touched& work, const Edge& other, CheckCase what) const;
-  [[nodiscard]] std::optional<Hazard> tell(OpIndex keep, const Kept& kept) const;
+  [[nodiscard]] Hazard hazard_of(const Touched& work, const Edge& other, CheckCase what) const;
+  [[nodiscard]] std::optional<Hazard> hazard_of(OpIndex keep, const Kept& kept) const;
 
   Values& values_;
   Sets& sets_;

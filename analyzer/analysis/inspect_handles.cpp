@@ -168,7 +168,7 @@ void HandleQuestions::missed_join(ValueId event, ValueId waiter, const EventStat
     hazard.evidence.push_back(
         {"this work" + (name.empty() ? std::string() : " on stream '" + name + "'") + " is not waited for",
          witness_.where(work)});
-    look_.tell_belief(hazard, fork, waiter);
+    look_.note_belief(hazard, fork, waiter);
     return look_.raise({.hazard = std::move(hazard), .later = look_.index});
   }
 }

@@ -39,7 +39,7 @@ void HostQuestions::host_access() {
       const ir::Op& work = values_.op(earlier.op);
       if (is_plain && work.of_tensors) continue;
       if (sets_.has(earlier.must, kHost)) {
-        look_.note_calm(earlier);
+        look_.note_ordered(earlier);
         continue;
       }
       Sure meet = host_overlap(values_, earlier, *mine);
@@ -66,8 +66,8 @@ void HostQuestions::host_access() {
       hazard.earlier = witness_.action(earlier);
       hazard.buffer = witness_.memory(mine->memory, access.memory, look_.index);
       hazard.buffer.memory_kind = kind;
-      if (hazard.level == Level::Likely) look_.tell_presumption(hazard, earlier.op);
-      look_.tell_pool(hazard, earlier);
+      if (hazard.level == Level::Likely) look_.note_presumption(hazard, earlier.op);
+      look_.note_pool(hazard, earlier);
       explain(look_, hazard, earlier, kUnknown);
       look_.undecided = look_.undecided || hazard.level == Level::Maybe;
       if (hazard.level == Level::Maybe && !sets_.has(earlier.may, kHost))
@@ -183,7 +183,7 @@ void HostQuestions::release_in_order(ValueId memory) {
 bool HostQuestions::surely_over(const Pending& earlier, ValueId stream) {
   const bool over = Order::one_stream(values_, earlier.stream, stream) ||
                     look_.order->surely_before(values_, sets_, earlier.must, stream);
-  if (over) look_.note_calm(earlier);
+  if (over) look_.note_ordered(earlier);
   return over;
 }
 
@@ -196,7 +196,7 @@ void HostQuestions::release_in_stream(Check check, const Pending& earlier, Value
   hazard.earlier = witness_.action(earlier);
   hazard.buffer = witness_.memory(memory, look_.op->source, look_.index);
   explain(look_, hazard, earlier, stream);
-  look_.tell_belief(hazard, earlier.stream, stream);
+  look_.note_belief(hazard, earlier.stream, stream);
   look_.undecided = look_.undecided || !definite;
   Raised raised = look_.raised(std::move(hazard), earlier, memory, stream);
   // The block may be used again, but is it?
@@ -220,7 +220,7 @@ void HostQuestions::release_by_host(ValueId memory, std::optional<MemoryKind> ki
     if (is_message(values_, earlier)) continue;
     if (!related(values_, earlier.memory, memory)) continue;
     if (sets_.has(earlier.must, kHost)) {
-      look_.note_calm(earlier);
+      look_.note_ordered(earlier);
       continue;
     }
     const std::optional<Rule> rule = leans ? leans : earlier.leans;

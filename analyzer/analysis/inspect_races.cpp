@@ -112,13 +112,13 @@ std::string RaceQuestions::returns_early(const Pending& earlier) const {
   return std::ranges::all_of(rules, same) && !rules.empty() ? ordering::rule_id(rules.front().documented_rule) : "";
 }
 
-void RaceQuestions::tell_devices(Hazard& hazard, ValueId earlier, ValueId later) const {
+void RaceQuestions::note_devices(Hazard& hazard, ValueId earlier, ValueId later) const {
   if (!look_.order->on_two_devices(values_, earlier, later)) return;
-  const auto tell = [this](Thing& stream, ValueId value) {
+  const auto note = [this](Thing& stream, ValueId value) {
     if (const std::string* device = values_.default_stream_device(value)) stream.name += " of device " + *device;
   };
-  tell(hazard.earlier->stream, earlier);
-  tell(hazard.later.stream, later);
+  note(hazard.earlier->stream, earlier);
+  note(hazard.later.stream, later);
 }
 
 void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pending& earlier) {
@@ -130,7 +130,7 @@ void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pe
       look_.order->surely_before(values_, sets_, earlier.must, mine.stream)) {
     if (earlier.access == kRelease) use_after_free(access, mine, earlier);
     if (overtakes(access, mine, earlier)) return;
-    return look_.note_calm(earlier);
+    return look_.note_ordered(earlier);
   }
   Sure meet = overlap(values_, earlier, mine);
   if (meet == Sure::Maybe && look_.first_rounds.meet(earlier, mine)) meet = Sure::Yes;
@@ -162,7 +162,7 @@ void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pe
   hazard.later.mode = mine.mode;
   hazard.earlier = witness_.action(earlier);
   hazard.buffer = witness_.memory(mine.memory, access.memory, look_.index);
-  tell_devices(hazard, earlier.stream, mine.stream);
+  note_devices(hazard, earlier.stream, mine.stream);
   explain(look_, hazard, earlier, mine.stream);
   if (hazard.level < Level::Maybe && joined == nullptr && are_by_lists(values_, earlier, mine)) {
     const OpIndex wait = waited_since(mine, earlier);
@@ -173,13 +173,13 @@ void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pe
            witness_.where(wait)});
   }
   if (hazard.level == Level::Likely && presumed)
-    look_.tell_presumption(hazard, mine.mode == ir::Mode::Unknown ? mine.op : earlier.op);
+    look_.note_presumption(hazard, mine.mode == ir::Mode::Unknown ? mine.op : earlier.op);
   if (hazard.level == Level::Likely && joined != nullptr)
     hazard.evidence.push_back({"another part of '" + hazard.buffer.name + "' is written here, and stream '" +
                                    hazard.later.stream.name + "' waits for that",
                                witness_.where(joined->op)});
-  look_.tell_belief(hazard, earlier.stream, mine.stream);
-  look_.tell_pool(hazard, earlier);
+  look_.note_belief(hazard, earlier.stream, mine.stream);
+  look_.note_pool(hazard, earlier);
   look_.undecided = look_.undecided || (hazard.level == Level::Maybe && meet == Sure::Yes && fights);
   if (!differ && !ordered_somewhere) {
     const std::string &mine_is = hazard.later.stream.name, &other_is = hazard.earlier->stream.name;
@@ -206,7 +206,7 @@ void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pe
 }
 
 void RaceQuestions::meets_message(const ir::Access& access, const Pending& mine, const Pending& message) {
-  if (sets_.has(message.must, kHost)) return look_.note_calm(message);
+  if (sets_.has(message.must, kHost)) return look_.note_ordered(message);
   const Sure meet = message_overlap(values_, message, mine), fight = conflict(message.mode, mine.mode);
   if (meet == Sure::No || fight == Sure::No) return;
   const bool presumed =
@@ -221,7 +221,7 @@ void RaceQuestions::meets_message(const ir::Access& access, const Pending& mine,
   hazard.later.mode = mine.mode;
   hazard.earlier = witness_.action(message);
   hazard.buffer = witness_.memory(mine.memory, access.memory, look_.index);
-  if (hazard.level == Level::Likely) look_.tell_presumption(hazard, mine.op);
+  if (hazard.level == Level::Likely) look_.note_presumption(hazard, mine.op);
   look_.undecided = look_.undecided || (hazard.level == Level::Maybe && meet == Sure::Yes && fight == Sure::Yes);
   if (hazard.level == Level::Maybe && !perhaps_over)
     hazard.condition = "both use the same part of '" + hazard.buffer.name + "'";

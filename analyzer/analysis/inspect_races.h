@@ -27,7 +27,7 @@ class RaceQuestions : Questions {
   void meets_message(const ir::Access& access, const Pending& mine, const Pending& message);
   void use_after_free(const ir::Access& access, const Pending& mine, const Pending& free);
   /// Which default stream, where the two are of two devices.
-  void tell_devices(Hazard& hazard, ValueId earlier, ValueId later) const;
+  void note_devices(Hazard& hazard, ValueId earlier, ValueId later) const;
   /// The rule by which a synchronous copy or fill may still run when it has returned; empty: none, or more than one.
   [[nodiscard]] std::string returns_early(const Pending& earlier) const;
   [[nodiscard]] bool one_kernel_on_parts(const Pending& mine, const Pending& earlier) const;

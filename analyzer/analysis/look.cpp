@@ -73,19 +73,19 @@ Raised Look::raised(Hazard hazard, const Pending& earlier, ValueId memory, Value
           .other_iteration = of_earlier_iteration(earlier)};
 }
 
-void Look::tell_belief(Hazard& hazard, ValueId one, ValueId other) const {
+void Look::note_belief(Hazard& hazard, ValueId one, ValueId other) const {
   if (beliefs == nullptr || values.proved_different(one, other)) return;
   if (auto evidence = beliefs->why(one, other)) hazard.evidence.push_back(std::move(*evidence));
 }
 
-void Look::tell_pool(Hazard& hazard, const Pending& earlier) const {
+void Look::note_pool(Hazard& hazard, const Pending& earlier) const {
   if (earlier.given_back == kNoOp || hazard.level == Level::Maybe) return;
   if (hazard.level == Level::Definite) hazard.level = Level::Likely;
   hazard.evidence.push_back({"the block goes back to its pool here, which hands it out again without waiting",
                              witness.where(earlier.given_back)});
 }
 
-void Look::tell_presumption(Hazard& hazard, OpIndex launch) const {
+void Look::note_presumption(Hazard& hazard, OpIndex launch) const {
   hazard.evidence.push_back({"the code of this kernel is not in sight: that it uses '" + hazard.buffer.name +
                                  "', which it is given, is presumed",
                              witness.where(launch)});

@@ -42,13 +42,13 @@ class Look {
   }
   [[nodiscard]] Raised raised(Hazard hazard, const Pending& earlier, ValueId memory, ValueId later_stream) const;
   /// Records that this pair is ordered; another inlined copy of the ops may not be.
-  void note_calm(const Pending& earlier) { choice.note_calm(index, earlier.op); }
+  void note_ordered(const Pending& earlier) { choice.note_ordered(index, earlier.op); }
   /// Adds the reason for treating `one` and `other` as different, unless that is proved.
-  void tell_belief(Hazard& hazard, ValueId one, ValueId other) const;
+  void note_belief(Hazard& hazard, ValueId one, ValueId other) const;
   /// Adds that the memory went back to a pool in between, and is taken to be what the pool hands out next.
-  void tell_pool(Hazard& hazard, const Pending& earlier) const;
+  void note_pool(Hazard& hazard, const Pending& earlier) const;
   /// Adds that `launch`, of a kernel whose code is not in sight, is taken to use the buffer that it is given.
-  void tell_presumption(Hazard& hazard, OpIndex launch) const;
+  void note_presumption(Hazard& hazard, OpIndex launch) const;
 
   /// Some path has an order, whether or not the two streams are one. `later` kUnknown: the host.
   [[nodiscard]] bool ordered_on_some_path(const Pending& earlier, ValueId later) const;

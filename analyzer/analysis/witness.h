@@ -32,7 +32,7 @@ class Witness {
  private:
   [[nodiscard]] Thing thing(ValueId value, const ir::Operand& written, OpIndex op) const;
   /// A handle that this function does not make, but its class: says where.
-  void tell_class(Thing& handle, ValueId value) const;
+  void note_class(Thing& handle, ValueId value) const;
   [[nodiscard]] const ir::Place& root_of(ir::PlaceId place) const;
   [[nodiscard]] std::string name(ValueId value) const;
   [[nodiscard]] std::string name(LocationId location) const;
