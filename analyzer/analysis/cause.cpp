@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Why is there no order between an access and what comes later? Found among the waits and synchronisations that were
-// passed since the access (Pending::since), or that stand right after.
+// Why is there no order between an access and a later op? The cause is looked for among the waits and synchronisations
+// that ran since the access (Pending::since), or that stand right after.
 //
-// The causes are tried from the most telling to the least. What is said is what the state certainly shows; a cause that
-// is not certain falls through to a weaker one, at last to "nothing at all".
+// The causes are tried from the most specific to the least. A message says only what the state certainly shows: a cause
+// that is not certain gives way to a weaker one, at last to "nothing at all".
 #include "analyzer/analysis/cause.h"
 
 #include <algorithm>
@@ -19,10 +19,10 @@ void note_event(const Look& look, Hazard& hazard, OpIndex edge, ValueId event) {
   hazard.event = look.witness.event(event, op.event, edge);
 }
 
-/// The synchronisation that stands right after, and would have been the order; kNoOp: none.
+/// The synchronisation that stands right after the later op, and would order the two before it; kNoOp: none.
 OpIndex too_late(const Look& look, const Pending& earlier, ValueId later) {
-  // Only what was plausibly meant as the missing order: close behind, and between just these two. The synchronisation
-  // that ends a function is no attempt to order two streams.
+  // It counts only if it was plausibly meant to order the two: it follows closely, and is about just these two. The
+  // synchronisation that ends a function is no attempt to order two streams.
   constexpr std::uint32_t kNear = 4;
   Values& values = look.values;
   const std::vector<ir::Op>& ops = values.function().blocks[look.block].ops;
@@ -63,9 +63,9 @@ std::string_view index_in(std::string_view name) {
   return open == std::string_view::npos || close < open ? std::string_view() : name.substr(open + 1, close - open - 1);
 }
 
-/// The event that a piece of work is in, and the op by which it did not help.
+/// The event that covers a piece of work, and the op that shows why it did not help.
 struct EventOfWork {
-  Cause cause{};  ///< WaitElsewhere: somebody else waits for it; NeverWaited: nobody does
+  Cause cause{};  ///< WaitElsewhere: another stream waits for it; NeverWaited: nothing does
   ValueId event = kUnknown;
   OpIndex op = kNoOp;
 };
@@ -137,7 +137,7 @@ void explain(const Look& look, Hazard& hazard, const Pending& earlier, ValueId l
       found(Cause::RecordedElsewhere, edge.record);
     }
   }
-  // The program may have the right event, too: then that is the one to wait for.
+  // The program may also have the right event: then the message names that one.
   if (hazard.cause == Cause::RecordedElsewhere) {
     if (const auto event = event_of(look, hazard, earlier)) note_cause(look, hazard, *event);
     return;
@@ -149,7 +149,7 @@ void explain(const Look& look, Hazard& hazard, const Pending& earlier, ValueId l
                    (first == StreamKind::NonBlocking && second == StreamKind::Legacy)))
     return found(Cause::NonBlocking, kNoOp);
   if (look.of_earlier_iteration(earlier)) {
-    // An event that the loop records after the work is what the next iteration is meant to wait for.
+    // If the loop records an event after the work, the next iteration is meant to wait for that event.
     const auto event = to_host ? event_of(look, hazard, earlier) : std::nullopt;
     if (event && event->cause == Cause::NeverWaited) note_cause(look, hazard, *event);
     hazard.cause = Cause::OtherIteration;

@@ -34,13 +34,13 @@ void Choice::weigh_copies() {
   std::erase_if(raised_, [&](Raised& r) {
     if (r.later == kNoOp || !values_.has_copies(r.later) || r.hazard.level == Level::Maybe) return false;
     const Which one = which(r);
-    // In the other copies the earlier side has not happened, or they are not in order either.
+    // In the other copies the earlier op has not run, or the two are not ordered either.
     const bool all = r.memory != kUnknown ? !ordered_.contains({std::get<1>(one), std::get<2>(one)})
                                           : raising[one].size() == visited_copies_[std::get<1>(one)].size();
     if (!all) r.hazard.level = Level::Maybe;
     return !all && group(r.hazard.check) != Group::Correctness;
   });
-  // Copies are one op to those who read of it.
+  // To the reader of a report, all copies are one op.
   for (Raised& r : raised_) {
     const auto first = [this](OpIndex op) {
       const auto copies = op == kNoOp ? visited_copies_.end() : visited_copies_.find(values_.origin(op));
@@ -54,7 +54,7 @@ void Choice::weigh_copies() {
 
 namespace {
 
-/// What is done, or made, in a virtual function that may be another one is not certain.
+/// An op is not certain if it is in a virtual function: a derived class may have another one.
 void note_class(Hazard& hazard, const Where& where) {
   if (hazard.level != Level::Definite && hazard.level != Level::Likely) return;
   const ir::Site* inside = &where.site;

@@ -52,8 +52,8 @@ void HandleQuestions::handles() {
 void HandleQuestions::never_used(ValueId event) {
   const auto opened = look_.order->opened().find(event);
   if (opened == look_.order->opened().end() || !values_.precise(event)) return;
-  // The other process sent it for somebody to wait for. A program that only tries whether it can be opened gets
-  // the finding, too.
+  // The other process sent the event so that somebody waits for it. A program that only tries whether it can be opened
+  // gets the finding, too.
   Hazard hazard = look_.start(Check::EventNeverWaited, Level::Likely);
   hazard.later = witness_.action(look_.index, kUnknown);
   hazard.event = witness_.event(event, look_.op->source, look_.index);
@@ -143,7 +143,7 @@ bool HandleQuestions::may_ask_for_record() const {
 }
 
 void HandleQuestions::missed_join(ValueId event, ValueId waiter, const EventState& state) {
-  // Another stream was made to wait for this one, has worked since, and this one never waits for it.
+  // Another stream has waited for this one and worked since, and this one never waits for it.
   for (const auto& [fork, work] : look_.order->busy()) {
     if (fork == kUnknown || !values_.precise(fork) || values_.must_equal(fork, waiter)) continue;
     OpIndex forked = kNoOp;
@@ -158,7 +158,7 @@ void HandleQuestions::missed_join(ValueId event, ValueId waiter, const EventStat
       continue;
     }
     if (joined) continue;
-    // Code that treats all its streams alike lets this one wait for itself, too, and joins the other later.
+    // Code that treats all its streams alike makes this one wait for itself, too, and joins the other one later.
     Hazard hazard = look_.start(Check::EventWaitWithoutRecord, Level::Maybe);
     hazard.later = witness_.action(look_.index, waiter);
     hazard.event = witness_.event(event, look_.op->event, look_.index);
@@ -179,7 +179,7 @@ void HandleQuestions::record() {
   const EventState* state = values_.precise(event) ? look_.order->event(event) : nullptr;
   if (state == nullptr || state->used || state->record == kNoOp) return;
   if (!values_.certainly_different(state->stream, stream)) return;
-  // What the first record covered is known to be over, or comes before the second record anyway: nothing is lost.
+  // Nothing is lost if the work that the first record covered is over, or is also covered by the second record.
   for (const Pending& p : look_.order->pending())
     if (p.access == kEventRecord && p.op == state->record && values_.may_equal(p.memory, event) &&
         look_.order->perhaps_before(values_, sets_, p.may, stream))
@@ -226,8 +226,8 @@ const ir::Site* HandleQuestions::awaited_elsewhere(ValueId event, const Raised& 
   LocationId at = value.location;
   while (values_[at].kind == Location::Kind::Index) at = values_[at].base;
   if (values_[at].kind != Location::Kind::Field) return nullptr;
-  // Written in one body for those who wait elsewhere. Of two functions with a record each, a caller may mean the
-  // second.
+  // Both records must be written in one function body, for a wait elsewhere. If two functions record the event once
+  // each, the caller may mean the second record.
   if (witness_.where(records.earlier).site.function != witness_.where(records.later).site.function) return nullptr;
   return look_.roles->awaited(slot_of_field(values_.field_name(at)));
 }
@@ -235,12 +235,12 @@ const ir::Site* HandleQuestions::awaited_elsewhere(ValueId event, const Raised& 
 void HandleQuestions::conclude() {
   for (std::size_t i = 0; i < rerecords_.size(); ++i) {
     const auto [event, op] = rerecord_events_[i];
-    // Two records in the body of a loop lose each other: the second is reported.
+    // Two records in the body of a loop replace each other: the second one is reported.
     const bool around = std::ranges::any_of(rerecords_, [&](const Raised& r) {
       return rerecords_[i].earlier > op && r.later == rerecords_[i].earlier && r.earlier == op;
     });
     if (around) continue;
-    // Not waited for at all: then nobody relies on it.
+    // Nothing waits for it at all: then nobody relies on it.
     bool raised = false;
     for (const auto& [waited, by] : waited_events_) {
       if (by <= op || !values_.must_equal(waited, event)) continue;

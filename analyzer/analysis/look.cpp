@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is true of the op that is looked at, and of its place in the function. look.h explains it.
+// Facts about the current op, and about its place in the function. look.h explains it.
 #include "analyzer/analysis/look.h"
 
 #include <utility>
@@ -31,7 +31,7 @@ bool Look::ordered_on_some_path(const Pending& earlier, ValueId later) const {
 
 bool Look::of_earlier_iteration(const Pending& earlier) const {
   if (earlier.earlier_iteration && inside_same_loop(earlier)) return true;
-  // Rounds that are looked at one by one are copies of one op.
+  // The rounds of a loop that was written out are copies of one op.
   return earlier.op != index && op->origin != ir::Op::kNoOrigin && values.op(earlier.op).origin == op->origin;
 }
 
@@ -50,7 +50,7 @@ bool Look::inside_same_loop(const Pending& earlier) const {
 bool Look::always_after(const Pending& earlier) const {
   if (is_in(earlier, block)) return earlier.op < index;
   if (is_in(earlier, 0)) return true;
-  // Is there a way around it?
+  // Is there a path around it?
   return !ir::reached(values.function(), {0}, [&](std::size_t, std::size_t to) { return !is_in(earlier, to); })[block];
 }
 
