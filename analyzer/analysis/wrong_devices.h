@@ -10,7 +10,7 @@
 
 namespace streamsan::analyzer {
 
-/// In `closed`, a function of `program` with its callees put in.
+/// `closed`: a function of `program` with its callees inlined.
 std::vector<Hazard> records_on_wrong_devices(const ir::Function& closed, const ir::Program& program);
 
 }  // namespace streamsan::analyzer
