@@ -144,8 +144,8 @@ inline constexpr ValueId kFirstDevice = kNull;
 /// What the host thread has set. See order_thread.cpp.
 struct HostThread {
   ValueId device = kFirstDevice;
-  std::map<OpIndex, ValueId> made_on;  ///< the device that was current when the op created a handle
-  std::vector<ValueId> modes;          ///< variables that a capture mode of the thread was swapped into; sorted
+  std::map<OpIndex, ValueId> made_on;       ///< the device that was current when the op created a handle
+  std::vector<ValueId> modes;               ///< variables that a capture mode of the thread was swapped into; sorted
   std::optional<std::uint32_t> groups = 0;  ///< how many are open; absent: not known, work in them is not reported
   std::vector<Pending> held_back;           ///< work of the open groups; sorted by op
   std::map<ValueId, OpIndex> held_streams;  ///< the streams that this work will be enqueued on, each with the last op

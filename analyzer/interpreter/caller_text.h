@@ -32,8 +32,8 @@ struct Way {
   };
   Size own = Size::Same;
   Caller::Users users = Caller::Users::One;
-  int beside = 0;      ///< which class other users have an object of, one that shares what was lent
-  bool empty = false;  ///< lists have no elements
+  int beside = 0;         ///< which class other users have an object of, one that shares what was lent
+  bool empty = false;     ///< lists have no elements
   bool declines = false;  ///< callbacks that should fill memory return false
 };
 

@@ -53,7 +53,7 @@ bool Machine::move(Word to, Word from, Word size) {
 bool Machine::fill(Word to, int value, Word size) {
   if (size == 0) return true;
   if (!writes(to, size)) return false;
-  // Zeros are mostly pages that are given back, which takes no time.
+  // Filling with zeros mostly gives pages back to the system, which takes no time.
   work(value == 0 ? size / 64 : std::min<Word>(size, Memory::kMostAtOnce));
   Memory::fill(to, value, size);
   return true;
