@@ -116,8 +116,10 @@ const std::vector<std::string> kOutsideOfTables = {"interposer",
 
 // What is asked of a function is a field of its row.
 TEST(Sources, FunctionsAreNotToldApartByTheirNames) {
-  EXPECT_EQ(joined(lines_with(kComparedName, {"interposer", "judge", "cli", "report", "trace", "analyzer"}, false)), "")
-      << "add a field to api::Effect, or to a Model of the analyzer";
+  auto compared = lines_with(kComparedName, {"interposer", "judge", "cli", "report", "trace", "analyzer"}, false);
+  // A class is no function.
+  std::erase_if(compared, [](const std::string& line) { return line.find("class_name == ") != line.npos; });
+  EXPECT_EQ(joined(compared), "") << "add a field to api::Effect, or to a Model of the analyzer";
   EXPECT_EQ(joined(lines_about_functions(kBareName, kOutsideOfTables)), "")
       << "add a field to api::Effect, or to a Model of the analyzer, or a row to host_calls.def";
   EXPECT_EQ(joined(lines_about_functions(kPartOfName, kOutsideOfTables)), "")
