@@ -5,7 +5,8 @@
 // makes it what it was before recording began; fork.def has their order. A function that is named there and is not
 // written does not link.
 //
-// Nobody else runs meanwhile. Locks may be held by threads that are not here: they are taken by nobody and made anew.
+// Nobody else runs meanwhile. Locks may be held by threads that do not exist in the child: nobody unlocks them, they
+// are initialised anew.
 #pragma once
 
 namespace streamsan::recorder::in_child {

@@ -91,8 +91,8 @@ std::string SyncExplainer::explanation(const SyncSite& site, const report::SyncR
       return waits + " The replacement was verified: in a replay of this run with it no two operations are less " +
              "ordered." +
              (site.removable ? ""
-                             : " It does not go together with all that is advised elsewhere: change it "
-                               "on its own, and judge again.");
+                             : " It may conflict with other advice of this report: apply it alone and "
+                               "run again.");
     case SyncVerdict::Timing:
     case SyncVerdict::Unknown:
     case SyncVerdict::Needed:
@@ -156,7 +156,7 @@ std::string SyncExplainer::fix(const SyncSite& site, const report::SyncReport& r
   const std::string gone = words_.group_mates(site, true);
   if (site.removable) return out + "; " + (kept.empty() ? "one that waits for the same" : kept) + " must stay.";
   if (!gone.empty()) return "keep it, for it stands for " + gone + " when that is removed.";
-  return "keep it, since of those that wait for the same (" + kept + ") not all can go.";
+  return "keep it: of the calls that wait for the same work (" + kept + "), at least one must stay.";
 }
 
 report::Finding SyncExplainer::finding(const SyncSite& site) {
@@ -204,8 +204,8 @@ report::Finding SyncExplainer::finding(const SyncSite& site) {
   if (site.clock_reads) report.reasons.push_back(site.clock + "() is called right after it.");
   if (site.event_times) {
     report.reasons.push_back(std::string(words_.runtime(site) ? "cudaEventElapsedTime" : "cuEventElapsedTime") +
-                             (site.waits() ? " asks for the time up to an event that it waits for."
-                                           : " asks for the time at the event that it records."));
+                             (site.waits() ? " measures the time up to an event that it waits for."
+                                           : " measures the time at the event that it records."));
   }
   if (site.verdict == SyncVerdict::Unknown) {
     for (const std::string& doubt : site.doubts) report.reasons.push_back(doubt + ".");

@@ -25,6 +25,8 @@ constexpr std::array kDriverAndRuntime{"libcuda.", "libcudart.", "libnullcudart"
 
 /// What functions of the static run-time are called that are not exported.
 constexpr std::string_view kStaticRuntime = "libcudart_static_";
+/// What <<<>>> calls since CUDA 13, as stacks show it, and what a report calls it.
+constexpr std::string_view kNewLaunch = "__cudaLaunchKernel", kLaunch = "cudaLaunchKernel";
 
 /// Libraries whose exported names a user knows and calls.
 constexpr std::array kNamedPrefixes{"cublas",   "cudnn", "cufft", "curand",  "cusolver", "cusparse",
@@ -183,8 +185,7 @@ std::string runtime_call(const std::vector<report::Frame>& stack) {
     if (!is_cudas(frame)) break;
     std::string_view name = plain_name(frame.function);
     if (is_runtime_name(name)) found = name;
-    // What <<<>>> calls since CUDA 13.
-    if (found.empty() && name.starts_with("__cudaLaunchKernel")) found = "cudaLaunchKernel";
+    if (found.empty() && name.starts_with(kNewLaunch)) found = kLaunch;
   }
   return std::string(report::without_variant(found));
 }

@@ -162,8 +162,7 @@ Hinted Hints::explain(Symbolizer& symbolizer, bool whole_run) {
   }
   Hinted hinted{.findings = out.take(), .in_libraries = {}};
   for (const auto& [what, places] : folded) {
-    hinted.in_libraries +=
-        (hinted.in_libraries.empty() ? "hints about what libraries do inside of themselves: " : ", ");
+    hinted.in_libraries += (hinted.in_libraries.empty() ? "hints about calls inside libraries: " : ", ");
     hinted.in_libraries += what + " (" + report::counted(places, "place") + ")";
   }
   return hinted;

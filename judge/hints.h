@@ -110,7 +110,7 @@ class BlockedCalls {
 
 struct Hinted {
   std::vector<report::Finding> findings;  ///< the costliest first
-  std::string in_libraries;               ///< what libraries do inside of themselves, one line; empty: nothing
+  std::string in_libraries;               ///< hints about calls inside libraries, one line; empty: none
 };
 
 class Hints : public Observer {

@@ -203,7 +203,7 @@ void LifeHints::tell(SiteReader& sites, std::vector<HintText>& out) const {
             "is kept.";
         break;
       case Thing::Stream:
-        text.evidence += "To make and end a stream takes as long as to launch a few kernels.";
+        text.evidence += "Creating and destroying a stream takes as long as launching a few kernels.";
         text.fix = "create the stream before the loop and use it again.";
         break;
       case Thing::Event:

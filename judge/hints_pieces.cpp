@@ -100,8 +100,8 @@ void PieceHints::tell(SiteReader& sites, std::vector<HintText>& out) const {
     text.message = std::to_string(tally.copies) + " small copies could be " + std::to_string(tally.runs) + ".";
     text.evidence = "they come in " + report::counted(tally.runs, "run") + ", the longest of " +
                     std::to_string(tally.longest) + " copies of " + bytes_text(tally.bytes) +
-                    ": each of the same size, the same distance behind the one before on both sides, and with no other "
-                    "call in between. A copy costs some microseconds, however few its bytes.";
+                    ": all of one size, at equal distances in source and destination, and without another call in "
+                    "between. A copy costs some microseconds, however few its bytes.";
     text.fix = std::string("copy each run at once") +
                (tally.pitched ? (runtime ? ", where there are gaps by cudaMemcpy2D or cudaMemcpy2DAsync."
                                          : ", where there are gaps by cuMemcpy2D or cuMemcpy2DAsync.")

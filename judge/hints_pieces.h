@@ -2,9 +2,9 @@
 //
 // `copy-in-pieces`: many small copies where one would do.
 //
-// A copy costs a few microseconds, even if it is small. Reported for a place that makes RUNS of copies, each of the
-// same few bytes (up to kLargestPiece) and each the same distance behind the one before on both sides, with no other
-// call of the thread in between: one copy does the same, or one with a pitch. kShortestRun copies make a run, and
+// A copy costs a few microseconds, even if it is small. Reported for a place that makes RUNS of copies, all of the same
+// few bytes (up to kLargestPiece), at equal distances in source and destination, and without another call of the thread
+// in between: one copy does the same, or one with a pitch. kShortestRun copies make a run, and
 // kFewestSpared copies must be spared in all. If the host writes each piece into the same buffer first, the distance is
 // zero, and nothing is reported.
 #pragma once

@@ -157,7 +157,7 @@ std::string around_library(const Hazard& hazard, const Nouns& nouns) {
   if (hazard.explanation.nearest == NearestEdge::NonBlockingStream) {
     out += "give the library a stream that was created without " + Calls(nouns.runtime).non_blocking + ", ";
   } else if (host_memory && of_copy) {
-    out += "give the library pageable memory (malloc) there, whose copies today's driver makes before they return, ";
+    out += "give the library pageable memory (malloc): today's driver completes such copies before the call returns, ";
   }
   return out + "report it to the library's authors, or suppress it by its fingerprint";
 }
@@ -291,7 +291,7 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
   const std::string unseen =
       hazard.order_known
           ? ""
-          : " Part of the order that this process makes is not seen (see the warning): the two may be ordered by it.";
+          : " StreamSan does not see all of this process's order (see the warning); the unseen part may order the two.";
   if (hazard.order == ordering::Order::Latent && hazard.leaned_on) {
     const std::string dependent = why.nearest == NearestEdge::DependentLaunch ? why_dependent(hazard, nouns) + " " : "";
     return dependent + (dependent.empty() ? "today's" : "Today's") + " driver orders the two by " +
@@ -408,7 +408,7 @@ std::string fix(const Hazard& hazard, const Nouns& nouns) {
   } else if (is_double_free(hazard)) {
     out = "remove " + nouns.later_at + " or " + nouns.earlier_at;
   } else if (is_use_of_freed_block(hazard)) {
-    out = "keep the block until the graph's last launch, or make the graph again with memory that lives";
+    out = "keep the block until the graph's last launch, or instantiate the graph again with memory that still exists";
   } else if (hazard.kind == HazardKind::UseAfterFree) {
     out = "move " + nouns.earlier_at + " behind " + nouns.later_at;
   } else {

@@ -43,8 +43,8 @@ struct Access {
   AccessMode mode = AccessMode::Read;
   AccessSource source = AccessSource::Copy;
   bool exact = true;  ///< the bytes are known
-  bool learned =
-      false;  ///< exact, Kernel: known from an earlier launch with the same arguments, which may have met other data
+  /// Exact, Kernel: known from an earlier launch with the same arguments, which may have met other data.
+  bool learned = false;
   bool atomic_for_host = false;  ///< Atomic: for the host, too (of system scope, or volatile)
   bool widened = false;          ///< exact, Kernel: an upper bound; it touches some of the bytes, not surely all
   bool bounded = false;          ///< inferred: from a texture or surface, so that `range` is all that it may reach

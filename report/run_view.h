@@ -4,7 +4,7 @@
 //
 // judge/timeline.h fills it in; report/html and report/perfetto.h draw it. Operations have the numbers that findings
 // give them, so that a picture can point at what a finding is about. Not everything a run did is here: see
-// RunView::operations and the essay in judge/timeline.h on what is kept.
+// RunView::operations and judge/timeline.h on what is kept.
 #pragma once
 
 #include <cstdint>

@@ -50,7 +50,7 @@ namespace streamsan::trace {
 
 inline constexpr std::uint64_t kMagic = 0x31656361'72747353ull;  // "Sstrace1"
 inline constexpr std::uint32_t kVersion = 14;
-inline constexpr std::uint32_t kOldestVersion = 1;  ///< still read: it lacks what is marked "format 2" below
+inline constexpr std::uint32_t kOldestVersion = 1;  ///< still read; `since` in records.def says what old formats lack
 inline constexpr std::size_t kHeaderBytes = std::size_t{64} << 10;  ///< whole pages wherever CUDA runs
 inline constexpr std::uint32_t kCarriesFunctionsSince = 7;
 inline constexpr std::size_t kOldHeaderBytes = 4096;  ///< up to format 6
@@ -330,16 +330,15 @@ inline constexpr std::uint16_t kAtStart = 1;  ///< EventRecord: by a launch, whe
 inline constexpr std::uint16_t kAtTrigger = 2;  ///< EventRecord: by a launch, when its kernel has triggered, or ended
 inline constexpr std::uint16_t kOnHost = 1;     ///< BlockAlloc, BlockFree, Signal, Await: not in a stream: the calling
                                                 ///< host thread itself
-inline constexpr std::uint16_t kOrEverything =
-    8;  ///< Await: of an object that nobody has signalled yet, everything submitted so far
+/// Await: of an object that nobody has signalled yet, everything submitted so far.
+inline constexpr std::uint16_t kOrEverything = 8;
 inline constexpr std::uint16_t kNoStream = 2;  ///< BlockFree: no stream stated: it is the one the block was handed out
                                                ///< to. BlockAlloc: neither a stream nor the host was stated, and only
                                                ///< what is before the block's uses is known to be before it. The same
                                                ///< for the BlockFree of such a block
-inline constexpr std::uint16_t kOwnEvents =
-    4;  ///< BlockFree: the pool waits for the events that it recorded in this very
-        ///< call, before this record: each stands for a BlockUse of its stream.
-        ///< BlockAlloc: the pool is one that does so
+/// BlockFree: the pool waits for the events that it recorded in this very call, before this record: each stands for a
+/// BlockUse of its stream. BlockAlloc: the pool is one that does so.
+inline constexpr std::uint16_t kOwnEvents = 4;
 inline constexpr std::uint16_t kPutsOff = 32;  ///< BlockFree: the pool may record such events later as well, so nothing
                                                ///< is known of what it waits for
 inline constexpr std::uint16_t kImplicitStream = 16;  ///< the program passed 0 or the function has no stream argument

@@ -2,22 +2,22 @@
 //
 // omitted-stream, its other half: cudaMemset or cudaMemcpy in a function that has a stream to work on.
 //
-// These have no place for a stream and go to the default one. The name says "synchronous", which is why they are
-// written between the work of a stream. But a fill, and a copy from device to device, return before they are done
-// (R-CPY-50, R-CPY-04); and none of them waits for what a non-blocking stream was given before (R-STR-12). So a fill or
-// such a copy races with the work on the parameter's stream behind it, and every one of them with the work in front of
-// it, if both use the same memory. What the function promises its callers is the same as for a launch without a stream.
+// These calls have no stream argument and go to the default stream. They are thought to be synchronous, so programs
+// have them between the work of a stream. But a fill, and a copy from device to device, return before they are done
+// (R-CPY-50, R-CPY-04); and no such call waits for earlier work of a non-blocking stream (R-STR-12). So all of them
+// race with work in front of them on the parameter's stream, and fills and such copies also with work behind them, if
+// both use the same memory. The function breaks the same promise to its callers as one that launches without a stream.
 //
-// A copy to a variable of the device (cudaMemcpyToSymbol) in front of the work is one, too: the next call of the
-// function writes that variable again while the work of this one may still read it.
+// A copy to a variable of the device (cudaMemcpyToSymbol) in front of the work races as well: the next call of the
+// function writes that variable again while the work of this call may still read it.
 //
-// Without a parameter, a stream that the function got elsewhere (given_stream.h) counts for what comes behind a fill or
-// a copy from device to device. In front of them it does not: who then copies to the host with a blocking stream is
-// right, and whether it is one is more likely to be known of a stream that is not a caller's.
+// If there is no parameter, a stream that the function got elsewhere (given_stream.h) counts for work behind a fill or
+// a copy from device to device. It does not count for work in front of them: with a blocking stream such code is right,
+// and the author probably knows whether the stream is blocking if it is not a caller's.
 //
-// Silent: where the host, an event or code that is not known may order the two in between; where the parameter is no
-// evidence (given_stream.h); copies between host and device in front of the work, since these return when the host's
-// side is done, and to find the device's late takes more than a missing argument.
+// Silent: if the host, an event or unknown code may order the two in between; if the parameter is no evidence
+// (given_stream.h); for copies between host and device in front of the work: these return when the host's side is done,
+// and a missing argument is not enough evidence that the device's side is late.
 #include "analyzer/analysis/bare_copies.h"
 
 #include <algorithm>
@@ -65,14 +65,14 @@ class Bare {
            op.site != ir::kNoSite && function_[op.site].api != ir::Api::None;
   }
 
-  /// Both sides are on the device.
+  /// Both sides of the copy are on the device.
   static bool returns_early(const Op& op) {
     return std::ranges::all_of(op.accesses, [&](const ir::Access& access) {
       return op.work == ir::Work::Fill ? !access.on_host.value_or(false) : !access.on_host.value_or(true);
     });
   }
 
-  /// A variable of the device, which the next call writes again.
+  /// The target is a variable of the device, which the next call writes again.
   [[nodiscard]] bool writes_variable(const Op& op) const {
     return std::ranges::any_of(op.accesses, [&](const ir::Access& access) {
       if (access.mode != ir::Mode::Write || access.memory.place == ir::kNoPlace || access.on_host.value_or(false))
@@ -96,7 +96,7 @@ class Bare {
     return is_at_hand(function_, program_, stream.place);
   }
 
-  /// A helper in sight is given the parameter, and what `op` writes, and works on the stream that it is given.
+  /// A helper in sight gets the parameter, and the memory that `op` writes, and works on that stream.
   [[nodiscard]] bool passes_on(const Op& op, const Op& call) const {
     if (given_ == ir::kNoPlace || !enqueues_on_parameter(program_, call.callee)) return false;
     const auto given = [&](auto&& is) { return std::ranges::any_of(call.arguments, is); };
@@ -110,7 +110,7 @@ class Bare {
     });
   }
 
-  /// It may order `op` and work of the stream, or make the host wait for either.
+  /// The other op may order `op` and work of the stream, or make the host wait for either.
   [[nodiscard]] bool may_order(const Op& op, int depth = 0) const {
     switch (op.kind) {
       case OpKind::SyncStream:
@@ -140,7 +140,7 @@ class Bare {
     });
   }
 
-  /// The first of `ops` that meets `op`, unless something may order them before.
+  /// The first of `ops` that conflicts with `op`, unless an op before it may order the two.
   template <class Ops>
   [[nodiscard]] const Op* first(const Op& op, const Ops& ops, bool& ordered) const {
     for (const Op& other : ops) {
@@ -153,7 +153,7 @@ class Bare {
     return nullptr;
   }
 
-  /// Over all ways on from `block`, or back from it.
+  /// Searches all paths from `block` on, or back from it.
   template <class Walk>
   [[nodiscard]] const Op* on_some_way(std::vector<ir::BlockId> ways, const Walk& walk,
                                       const std::vector<std::vector<ir::BlockId>>& next) const {
@@ -193,7 +193,7 @@ class Bare {
         [&](const ir::Block& on, bool& stop) { return first(op, std::views::reverse(std::span(on.ops)), stop); }, next);
   }
 
-  /// The function ends on some way before anything has waited for it.
+  /// On some path the function ends before anything has waited for `op`.
   [[nodiscard]] bool may_go_on(const Op& work) const {
     std::vector<bool> seen(function_.blocks.size());
     std::vector<std::pair<std::size_t, std::size_t>> ways;  // block, op

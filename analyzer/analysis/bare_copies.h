@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Copies and fills that have no stream argument, in a function that is given a stream. See bare_copies.cpp for the
-// essay.
+// Copies and fills that have no stream argument, in a function that is given a stream. bare_copies.cpp explains
+// it.
 #pragma once
 
 #include <vector>

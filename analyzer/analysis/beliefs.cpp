@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Finding and telling evidence. The essay is in beliefs.h.
+// Finds the evidence for beliefs. beliefs.h explains them.
 #include "analyzer/analysis/beliefs.h"
 
 #include <algorithm>
@@ -17,8 +17,8 @@ using ir::OpKind;
 using LKind = Location::Kind;
 using VKind = Value::Kind;
 
-/// Is it the stream of a library's handle that an object or the program keeps? It was set elsewhere, by the constructor
-/// as a rule, and so may be any stream of the class. That of a handle which a caller gives is the caller's affair.
+/// Is it the stream of a library's handle that an object or the program keeps? It was set elsewhere, usually by the
+/// constructor, so it may be any stream of the class. A caller chooses the stream of a handle that it passes.
 bool is_of_kept_handle(const Values& values, const Value& stream) {
   if (stream.kind != VKind::Content) return false;
   const Location* at = &values[stream.location];
@@ -35,7 +35,7 @@ bool is_of_kept_handle(const Values& values, const Value& stream) {
 void Beliefs::see(Values& values, const Store& store, OpIndex index) {
   const ir::Op& op = values.op(index);
   if (op.kind != OpKind::Record && op.kind != OpKind::Wait) return;
-  // What stands under a condition speaks of the streams under that condition alone.
+  // An op behind a condition is evidence for the case in which the condition holds, and for no other.
   const ir::Function& function = values.function();
   for (std::uint32_t block = 0; op.kind == OpKind::Wait && block < function.blocks.size(); ++block) {
     const std::uint32_t at = index - values.first_op(block);
@@ -76,7 +76,7 @@ Beliefs::Origin Beliefs::origin(ValueId stream) const {
     return is_stream && op.kind == OpKind::Fresh && ir::gives_new(op.name) ? Origin::Taken : Origin::Other;
   }
   if (is_of_kept_handle(values_, value)) return Origin::Other;
-  // Created by its class, but perhaps not yet: null, as others may be.
+  // Its class creates it, but perhaps has not yet. Then it is null, as another stream may be.
   if (const ir::HandleField* field = values_.handle(stream); field != nullptr && field->perhaps_null)
     return Origin::Other;
   return values_.from_outside(stream) && values_.is_stream(stream) ? Origin::Outside : Origin::Other;
@@ -106,7 +106,7 @@ std::optional<Evidence> Beliefs::find(ValueId a, ValueId b) const {
   if (!one.empty() && (one == other || roles_.perhaps_one(one, other))) return std::nullopt;
   const Origin mine = origin(a), theirs = origin(b);
   if (mine == Origin::Other || theirs == Origin::Other) return std::nullopt;
-  // A class that gives its stream out may be given it back.
+  // A class that gives its stream out may get it back as an argument.
   const auto given_out = [&](ValueId stream) {
     const ir::HandleField* field = values_.handle(stream);
     return field != nullptr && field->passed_on;

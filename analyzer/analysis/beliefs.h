@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Streams of one function that are taken for two although nothing proves it, and why.
+// Pairs of streams that are assumed to differ, although nothing proves it, and the reason for each.
 //
-// Proved is what values.h says. Believed, besides, are:
+// values.h says which streams are proved to differ. These pairs are believed to differ as well:
 //
-//   * a stream that a class creates for itself, or takes from a pool, and never gives out, and one that came from
+//   * a stream that a class creates for itself, or takes from a pool, and never gives out; and a stream that came from
 //     outside;
-//   * a stream that is got from a function that gives out new ones by its name, and one that came from outside;
-//   * two streams from outside that the code treats as two (roles.h): in this function, with its callees, one waits
-//     for the other, under no condition; or somewhere in the translation unit.
+//   * a stream from a function whose name says that it returns new ones; and a stream that came from outside;
+//   * two streams from outside that the code treats as two (roles.h): one waits for the other, either in this function
+//     or its callees, without a condition, or somewhere else in the translation unit.
 //
-// Nothing is believed of two that may be one by what the translation unit does with them (Roles::perhaps_one).
+// Nothing is believed of a pair that may be one stream by what the translation unit does with it (Roles::perhaps_one).
 //
-// The engine runs a second time under these beliefs where the first run has found accesses that only names keep from
-// being a conflict; what it finds then, and not before, is Likely and carries the evidence.
+// The engine runs a second time under these beliefs if the first run found accesses that do not conflict only because
+// their streams may be one. A finding of the second run that the first did not have is Likely and carries the
+// evidence.
 #pragma once
 
 #include <map>
@@ -33,14 +34,14 @@ class Beliefs {
  public:
   Beliefs(const Values& values, const Roles& roles) : values_(values), roles_(roles), witness_(values) {}
 
-  /// Collects what `index` says of its streams. All ops, before anything is asked.
+  /// Collects what the op says about its streams. Must be called for all ops before the beliefs are asked.
   void see(Values& values, const Store& store, OpIndex index);
-  /// All is seen.
+  /// Called when all ops were seen.
   void conclude();
 
   [[nodiscard]] bool two(ValueId a, ValueId b) const;
   [[nodiscard]] std::optional<Evidence> why(ValueId a, ValueId b) const;
-  /// One that was made use of.
+  /// The evidence of one belief that an answer depended on; nullopt: none did.
   [[nodiscard]] std::optional<Evidence> any() const;
 
  private:
@@ -51,9 +52,9 @@ class Beliefs {
   };
   enum class Origin : std::uint8_t {
     Other,
-    Outside,  ///< it was there when the function was entered
+    Outside,  ///< it existed when the function was entered
     Own,      ///< created, or taken from a pool, by the class that keeps it
-    Taken,    ///< by a call whose name says that it is for the caller alone
+    Taken,    ///< returned by a call whose name says that it is for the caller alone
   };
   [[nodiscard]] Origin origin(ValueId stream) const;
   [[nodiscard]] Slot slot(ValueId stream) const;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Why is there no order between an access and what comes later? Found among the waits and synchronisations that were
-// passed since the access (Pending::since), or that stand right after.
+// Why is there no order between an access and a later op? The cause is looked for among the waits and synchronisations
+// that ran since the access (Pending::since), or that stand right after.
 //
-// The causes are tried from the most telling to the least. What is said is what the state certainly shows; a cause that
-// is not certain falls through to a weaker one, at last to "nothing at all".
+// The causes are tried from the most specific to the least. A message says only what the state certainly shows: a cause
+// that is not certain gives way to a weaker one, at last to "nothing at all".
 #include "analyzer/analysis/cause.h"
 
 #include <algorithm>
@@ -14,15 +14,15 @@ namespace {
 
 using ir::OpKind;
 
-void tell_event(const Look& look, Hazard& hazard, OpIndex edge, ValueId event) {
+void note_event(const Look& look, Hazard& hazard, OpIndex edge, ValueId event) {
   const ir::Op& op = look.values.op(edge);
   hazard.event = look.witness.event(event, op.event, edge);
 }
 
-/// The synchronisation that stands right after, and would have been the order; kNoOp: none.
+/// The synchronisation that stands right after the later op, and would order the two before it; kNoOp: none.
 OpIndex too_late(const Look& look, const Pending& earlier, ValueId later) {
-  // Only what was plausibly meant as the missing order: close behind, and between just these two. The synchronisation
-  // that ends a function is no attempt to order two streams.
+  // It counts only if it was plausibly meant to order the two: it follows closely, and is about just these two. The
+  // synchronisation that ends a function is no attempt to order two streams.
   constexpr std::uint32_t kNear = 4;
   Values& values = look.values;
   const std::vector<ir::Op>& ops = values.function().blocks[look.block].ops;
@@ -63,9 +63,9 @@ std::string_view index_in(std::string_view name) {
   return open == std::string_view::npos || close < open ? std::string_view() : name.substr(open + 1, close - open - 1);
 }
 
-/// The event that a piece of work is in, and the op by which it did not help.
+/// The event that covers a piece of work, and the op that shows why it did not help.
 struct EventOfWork {
-  Cause cause{};  ///< WaitElsewhere: somebody else waits for it; NeverWaited: nobody does
+  Cause cause{};  ///< WaitElsewhere: another stream waits for it; NeverWaited: nothing does
   ValueId event = kUnknown;
   OpIndex op = kNoOp;
 };
@@ -83,7 +83,7 @@ std::optional<EventOfWork> event_of(const Look& look, const Hazard& hazard, cons
     if (!is_event(token)) continue;
     const EventState* state = look.order->event(value_of(token));
     if (state == nullptr || state->record == kNoOp || !values.must_equal(state->stream, earlier.stream)) continue;
-    // In a ring each slot has one: another slot's covers the work, too, but is not what was meant.
+    // In a ring, each slot has an event. Another slot's event also covers the work but is not the one that was meant.
     const ir::Op& record = values.op(state->record);
     const std::string name = look.witness.event(value_of(token), record.event, state->record).name;
     const std::string_view slot = index_in(name);
@@ -93,8 +93,8 @@ std::optional<EventOfWork> event_of(const Look& look, const Hazard& hazard, cons
   return std::nullopt;
 }
 
-void tell(const Look& look, Hazard& hazard, const EventOfWork& found) {
-  tell_event(look, hazard, found.op, found.event);
+void note_cause(const Look& look, Hazard& hazard, const EventOfWork& found) {
+  note_event(look, hazard, found.op, found.event);
   hazard.cause = found.cause;
   hazard.edge = look.witness.where(found.op);
 }
@@ -124,22 +124,22 @@ void explain(const Look& look, Hazard& hazard, const Pending& earlier, ValueId l
                                  : values.op(op).kind == OpKind::Wait && values.must_equal(edge.stream, later);
     if (!its_own || !passed(op)) continue;
     if (edge.never) {
-      tell_event(look, hazard, op, edge.event);
+      note_event(look, hazard, op, edge.event);
       return found(Cause::NeverRecorded, op);
     }
     if (edge.record == kNoOp) continue;
     if (values.must_equal(edge.recorded_on, earlier.stream) && !passed(edge.record)) {
-      tell_event(look, hazard, op, edge.event);
+      note_event(look, hazard, op, edge.event);
       return found(Cause::RecordedTooEarly, edge.record);
     }
     if (values.certainly_different(edge.recorded_on, earlier.stream) && passed(edge.record)) {
-      tell_event(look, hazard, op, edge.event);
+      note_event(look, hazard, op, edge.event);
       found(Cause::RecordedElsewhere, edge.record);
     }
   }
-  // The program may have the right event, too: then that is the one to wait for.
+  // The program may also have the right event: then the message names that one.
   if (hazard.cause == Cause::RecordedElsewhere) {
-    if (const auto event = event_of(look, hazard, earlier)) tell(look, hazard, *event);
+    if (const auto event = event_of(look, hazard, earlier)) note_cause(look, hazard, *event);
     return;
   }
 
@@ -149,14 +149,14 @@ void explain(const Look& look, Hazard& hazard, const Pending& earlier, ValueId l
                    (first == StreamKind::NonBlocking && second == StreamKind::Legacy)))
     return found(Cause::NonBlocking, kNoOp);
   if (look.of_earlier_iteration(earlier)) {
-    // An event that the loop records after the work is what the next iteration is meant to wait for.
+    // If the loop records an event after the work, the next iteration is meant to wait for that event.
     const auto event = to_host ? event_of(look, hazard, earlier) : std::nullopt;
-    if (event && event->cause == Cause::NeverWaited) tell(look, hazard, *event);
+    if (event && event->cause == Cause::NeverWaited) note_cause(look, hazard, *event);
     hazard.cause = Cause::OtherIteration;
     return;
   }
 
-  if (const auto event = event_of(look, hazard, earlier)) return tell(look, hazard, *event);
+  if (const auto event = event_of(look, hazard, earlier)) return note_cause(look, hazard, *event);
   if (const OpIndex op = too_late(look, earlier, later); op != kNoOp) return found(Cause::WaitAfter, op);
   for (OpIndex op : since) {
     const OpKind kind = values.op(op).kind;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Why is there no order between an access and the op that is looked at? The essay is in cause.cpp.
+// Why is there no order between an access and the op that is looked at? cause.cpp explains it.
 #pragma once
 
 #include "analyzer/analysis/look.h"

@@ -3,7 +3,7 @@
 // The names of checks.
 //
 // All of it comes from checks.def. The strings are part of the program's interface: they stand in command lines, in
-// NOLINT comments and in baselines. A switch without a default lets the compiler tell of a row that was forgotten.
+// NOLINT comments and in baselines. A switch without a default makes the compiler report a row that was forgotten.
 #include "analyzer/analysis/hazard.h"
 
 namespace streamsan::analyzer {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Copies are weighed first, then pairs of one cause. The essay is in choice.h.
+// Copies are weighed first, then pairs of one cause. choice.h explains it.
 #include "analyzer/analysis/choice.h"
 
 #include <algorithm>
@@ -12,8 +12,8 @@ void Choice::visit(OpIndex index) {
   if (values_.has_copies(index)) visited_copies_[values_.origin(index)].insert(index);
 }
 
-void Choice::note_calm(OpIndex later, OpIndex earlier) {
-  if (values_.has_copies(later)) calm_.emplace(values_.origin(later), values_.origin(earlier));
+void Choice::note_ordered(OpIndex later, OpIndex earlier) {
+  if (values_.has_copies(later)) ordered_.emplace(values_.origin(later), values_.origin(earlier));
 }
 
 void Choice::drop_what_useless_waits_miss() {
@@ -34,13 +34,13 @@ void Choice::weigh_copies() {
   std::erase_if(raised_, [&](Raised& r) {
     if (r.later == kNoOp || !values_.has_copies(r.later) || r.hazard.level == Level::Maybe) return false;
     const Which one = which(r);
-    // In the other copies the earlier side has not happened, or they are not in order either.
-    const bool all = r.memory != kUnknown ? !calm_.contains({std::get<1>(one), std::get<2>(one)})
+    // In the other copies the earlier op has not run, or the two are not ordered either.
+    const bool all = r.memory != kUnknown ? !ordered_.contains({std::get<1>(one), std::get<2>(one)})
                                           : raising[one].size() == visited_copies_[std::get<1>(one)].size();
     if (!all) r.hazard.level = Level::Maybe;
     return !all && group(r.hazard.check) != Group::Correctness;
   });
-  // Copies are one op to those who read of it.
+  // To the reader of a report, all copies are one op.
   for (Raised& r : raised_) {
     const auto first = [this](OpIndex op) {
       const auto copies = op == kNoOp ? visited_copies_.end() : visited_copies_.find(values_.origin(op));
@@ -54,8 +54,8 @@ void Choice::weigh_copies() {
 
 namespace {
 
-/// What is done, or made, in a virtual function that may be another one is not certain.
-void tell_class(Hazard& hazard, const Where& where) {
+/// An op is not certain if it is in a virtual function: a derived class may have another one.
+void note_class(Hazard& hazard, const Where& where) {
   if (hazard.level != Level::Definite && hazard.level != Level::Likely) return;
   const ir::Site* inside = &where.site;
   for (auto call = where.calls.begin(); call != where.calls.end(); inside = &*call++) {
@@ -70,11 +70,11 @@ void tell_class(Hazard& hazard, const Where& where) {
   }
 }
 
-void tell_classes(Hazard& hazard) {
-  tell_class(hazard, hazard.later.where);
-  if (hazard.earlier) tell_class(hazard, hazard.earlier->where);
+void note_classes(Hazard& hazard) {
+  note_class(hazard, hazard.later.where);
+  if (hazard.earlier) note_class(hazard, hazard.earlier->where);
   const auto of = [&](const Thing& thing) {
-    if (thing.origin && !thing.by_class) tell_class(hazard, Where(*thing.origin));
+    if (thing.origin && !thing.by_class) note_class(hazard, Where(*thing.origin));
   };
   of(hazard.buffer);
   of(hazard.event);
@@ -109,7 +109,7 @@ std::vector<Hazard> Choice::take() {
   std::stable_sort(kept.begin(), kept.end(), [](const Raised& a, const Raised& b) { return a.later < b.later; });
   std::vector<Hazard> result;
   for (Raised& r : kept) {
-    tell_classes(r.hazard);
+    note_classes(r.hazard);
     result.push_back(std::move(r.hazard));
   }
   return result;

@@ -3,11 +3,11 @@
 // Chooses which of the raised hazards are reported.
 //
 // One missing order shows in many pairs: whatever ran on one stream after the first access meets whatever runs on the
-// other. Reported are: for each op the last conflicting access of each other stream, and for each access the first op
-// of each other stream that conflicts with it.
+// other. So two kinds of pairs are reported: each op with the last conflicting access of each other stream, and each
+// access with the first op of each other stream that conflicts with it.
 //
-// The analysis copies an op where the paths that lead to it differ; to the reader it is one op. What only some of its
-// copies show is true on some paths.
+// The analysis copies an op where the paths that lead to it differ; to the reader it is one op. A hazard that only some
+// of its copies show is true on some paths only.
 #pragma once
 
 #include <cstdint>
@@ -36,14 +36,14 @@ class Choice {
  public:
   explicit Choice(const Values& values) : values_(values) {}
 
-  /// All ops that are asked about, before their hazards.
+  /// Must be called for each op, before its hazards are added.
   void visit(OpIndex index);
   void add(Raised raised) { raised_.push_back(std::move(raised)); }
-  /// The two are in order: another copy of the same ops may not be.
-  void note_calm(OpIndex later, OpIndex earlier);
-  /// A wait for nothing is reported where it stands: what it fails to order follows from it.
+  /// Records that this pair is ordered; another inlined copy of the ops may not be.
+  void note_ordered(OpIndex later, OpIndex earlier);
+  /// Drops the races that a useless wait fails to prevent: the wait itself is reported, and they follow from it.
   void drop_what_useless_waits_miss();
-  /// In the order of the ops. Once, at the end.
+  /// The hazards to report, in the order of the ops. Called once, at the end.
   std::vector<Hazard> take();
 
  private:
@@ -51,8 +51,8 @@ class Choice {
 
   const Values& values_;
   std::vector<Raised> raised_;
-  std::map<std::uint32_t, std::set<OpIndex>> visited_copies_;  ///< by origin
-  std::set<std::pair<std::uint32_t, std::uint32_t>> calm_;     ///< origins: later, earlier
+  std::map<std::uint32_t, std::set<OpIndex>> visited_copies_;  ///< the copies of each origin
+  std::set<std::pair<std::uint32_t, std::uint32_t>> ordered_;  ///< origins of pairs in order: (later, earlier)
 };
 
 }  // namespace streamsan::analyzer

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The actions of functions, without regard to their control flow. The lives of an object (class_protocols.h) ask for
-// them before they join calls to one function.
+// The actions of functions, whatever their control flow. They are needed to choose the lives of an object
+// (class_protocols.h).
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ namespace streamsan::analyzer {
 /// What a function does, its callees included.
 struct Actions {
   bool enqueues = false;
-  bool meets = false;  ///< what work in flight could be in the way of: enqueues, frees, touches
+  bool meets = false;  ///< it enqueues, frees or touches memory, so it could conflict with work in flight
   bool waits = false;
-  std::int64_t slots = 1;  ///< it goes through so many
-  bool supposes = false;   ///< their number is no constant
+  std::int64_t slots = 1;  ///< number of slots that it goes through in turn
+  bool supposes = false;   ///< the number of slots is not a constant
 };
 
 class AllActions {
@@ -37,10 +37,10 @@ class AllActions {
   std::map<std::string, Actions> known_;
 };
 
-/// Fields with streams, by ir::field_key(): (waited for, waiting).
+/// Pairs of stream fields, by ir::field_key(): (the stream waited for, the stream that waits).
 using StreamOrders = std::set<std::pair<std::string, std::string>>;
 
-/// The streams that functions with such a USR make wait for each other.
+/// The streams that functions make wait for each other. `waits_in`: which functions count, by USR.
 StreamOrders ordered_streams(const ir::Program& program, const std::function<bool(const std::string&)>& waits_in);
 
 }  // namespace streamsan::analyzer

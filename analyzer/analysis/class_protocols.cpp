@@ -7,32 +7,32 @@
 //   (nothing)        members that end in the wrong order
 //   a, b, a          for each pair of methods of which the first enqueues work
 //   a, a, ... a      a method that goes through K slots, `next = (next + 1) % K`, comes back to the first one
-//                    (ir/rings.h). Two are supposed where their number is a field
+//                    (ir/rings.h). If K is a field, two slots are supposed
 // Parameters are unknown and differ from call to call, except streams: all calls of one method get the same one.
 //
 // WHAT IS REPORTED
-// Between two calls the caller may have waited. So a conflict of two calls is reported only if no caller can:
+// Between two calls the caller may have waited. So a conflict of two calls is reported only if no caller can wait:
 //   * the work in flight is on a non-blocking stream that the class creates for itself and shows nobody;
 //   * no public method waits, or could by its name or because its body is not in sight;
 //   * no caller in sight, outside of the class, waits for anything.
-// Or else the class itself makes the one stream wait for the other somewhere: then it does not rely on its callers. A
-// public method that does only that is one more way for callers to wait.
-// The memory must be the object's: what a caller gives it may have more owners. Levels above Likely are not given: that
-// the one method is called after the other is itself a belief.
+// It is also reported if the class itself makes the one stream wait for the other somewhere: then it does not rely on
+// its callers. A public method that does only that is one more way for callers to wait. The memory must be the
+// object's: memory that a caller passes may have other owners. The level is at most Likely: that the one method is
+// called after the other is itself a belief.
 //
 // A conflict inside of one call may be certain only with what the constructor or the call before has set: an index that
-// is always 0, the stream of a library's handle. Such a conflict has to pass the same conditions, but for two: the
-// memory may be the caller's if no method sets the stream of a handle; and the caller's stream and the class's own are
-// two, and nobody waits within the call.
+// is always 0, the stream of a library's handle. Such a conflict has to meet the same conditions, with two exceptions:
+// the memory may be the caller's if no method sets the stream of a handle; and if one of the two streams is the
+// caller's, methods and callers that wait do not excuse the conflict, because nobody waits within the call.
 //
 // Use after free, and handles used after they were destroyed, need no ordering to be wrong. They are reported if the
 // end came from the constructor or the destructor: after `close()` a caller is to blame.
 //
-// What happens on some paths only may happen always in objects that were made for one mode: where a branch tests an
-// integer of the object that only constructors write, the life is analysed again for each outcome.
+// A conflict on some paths only may always happen in objects of one mode: if a branch tests an integer of the object
+// that only constructors write, the life is analysed again for each outcome.
 //
-// What a function shows by itself is not reported again; see tidy/translation_unit.cpp. Cost: classes without an owned
-// stream have no lives, and there is a limit to the pairs of a class and to the steps of all.
+// Findings that a function shows by itself are not reported again; see tidy/translation_unit.cpp. Cost: classes without
+// an owned stream have no lives; the pairs of a class and the steps of all lives have limits.
 #include "analyzer/analysis/class_protocols.h"
 
 #include <algorithm>
@@ -88,7 +88,7 @@ class Lives {
              std::ranges::any_of(harness.methods, [&](const auto& method) { return method.usr == usr; });
     });
     std::size_t left = kMostLives;
-    // Conflicts of two calls are of no interest where none of them could be reported.
+    // If no conflict of two calls could be reported, such lives are left out.
     const bool closed = !trusts_callers_ || orders_itself();
     bool lived = false;
     if (closed) {
@@ -104,7 +104,7 @@ class Lives {
             lived = live_once({&first, &second, &first}, left) || lived;
       }
     }
-    // Those of one call are.
+    // Conflicts inside of one call still count.
     if (!closed)
       for (const auto& method : harness.methods)
         if (actions_.of(method.usr).enqueues) lived = live_once({&method}, left) || lived;
@@ -114,10 +114,10 @@ class Lives {
   std::vector<Hazard> take() { return std::move(hazards_); }
 
  private:
-  /// There to be called between two others.
+  /// The method exists to be called between two others.
   bool only_waits(const std::string& usr) { return actions_.of(usr).waits && !actions_.of(usr).enqueues; }
 
-  /// Somebody outside of the class calls its methods, and waits.
+  /// Code outside of the class calls its methods, and waits.
   bool callers_wait() {
     std::set<std::string> members;
     for (const auto& member : class_->methods) members.insert(member.usr);
@@ -180,7 +180,7 @@ class Lives {
     return op;
   }
 
-  /// False: it is too much.
+  /// False: it would take too many steps.
   bool live_once(const std::vector<const ClassHarness::Member*>& methods, std::size_t& left) {
     std::uint64_t weight = inliner_.weight(constructor_->usr);
     for (const auto* method : methods) weight += inliner_.weight(method->usr);
@@ -206,7 +206,7 @@ class Lives {
     mode_.clear();
     suppose_slots(closed);
     if (!analyze_once(closed)) return true;
-    // What depends on how the object was made: the two kinds of objects, one after the other.
+    // The outcome depends on how the object was made: analyse both kinds of objects.
     for (const auto& [text, place] : modes(closed))
       for (const bool holds : {true, false}) {
         mode_ = ", where '" + text + "' " + (holds ? "holds" : "does not hold");
@@ -216,8 +216,8 @@ class Lives {
     return true;
   }
 
-  /// Two, where a field of the object says how many slots it has, and only constructors write it; unless they show that
-  /// there are more.
+  /// Supposes two slots if a field of the object has their number and only constructors write it; unless these show
+  /// that there are more.
   void suppose_slots(ir::Function& closed) {
     supposed_.clear();
     for (const ir::PlaceId number : ir::rings_of(closed).numbers) {
@@ -231,7 +231,7 @@ class Lives {
     }
   }
 
-  /// True if something is so on some paths only, and would be reported otherwise.
+  /// True if a hazard is on some paths only, and would be reported otherwise.
   bool analyze_once(ir::Function closed) {
     ir::expand_graph_launches(closed);
     ir::tell_paths_apart(closed);
@@ -245,7 +245,7 @@ class Lives {
     return undecided;
   }
 
-  /// Questions about one integer of the object that only constructors write: the mode that an object is made for.
+  /// Conditions on one integer of the object that only constructors write: the mode of the object.
   std::vector<std::pair<std::string, ir::PlaceId>> modes(const ir::Function& closed) {
     std::vector<std::pair<std::string, ir::PlaceId>> result;
     for (const ir::Block& block : closed.blocks) {
@@ -260,7 +260,8 @@ class Lives {
     return result;
   }
 
-  template <typename IsLike>  ///< some op of another function than the constructors is like that
+  /// Some op of a function that is not a constructor satisfies `is_like`.
+  template <typename IsLike>
   [[nodiscard]] bool outside_constructors(const IsLike& is_like) const {
     const auto builds = [&](const std::string& usr) {
       return std::ranges::any_of(class_->constructors, [&](const auto& constructor) { return constructor.usr == usr; });
@@ -284,7 +285,7 @@ class Lives {
     });
   }
 
-  /// Not only constructors choose the streams of libraries' handles.
+  /// A function that is not a constructor sets the stream of a library's handle.
   [[nodiscard]] bool sets_handles() const {
     return outside_constructors([](const ir::Function& function, const Op& op) {
       return op.target != ir::kNoPlace && ir::is(function[op.target], ir::Hidden::Stream) &&
@@ -306,7 +307,8 @@ class Lives {
 
   // What is reported.
 
-  /// The number of the call that it was in, which is taken off its way; the number of all: the end.
+  /// The number of the call of the life that `where` is in; the number of all calls: the end of the object. Removes
+  /// that call from `where`.
   std::size_t leg_of(Where& where) const {
     const ir::Site& outermost = where.calls.empty() ? where.site : where.calls.back();
     if (outermost.leg == ir::Site::kNoLeg) return members_.size();
@@ -333,13 +335,13 @@ class Lives {
     return "if " + leg_name(earlier) + " is followed by " + leg_name(earlier + 1) + " and called again";
   }
 
-  /// Nothing that a caller does on the default stream waits for it.
+  /// The stream is non-blocking: work of a caller on the default stream does not wait for it.
   [[nodiscard]] bool non_blocking(const std::string& field) const {
     const auto known = program_.fields.find(field);
     return known != program_.fields.end() && known->second.stream_kind == ordering::StreamKind::NonBlocking;
   }
 
-  /// Which field of the object holds the stream.
+  /// The field of the object that holds the stream; empty: none.
   [[nodiscard]] std::string field_of(const Thing& stream) const {
     if (!stream.origin) return {};
     const ir::Site& made = stream.origin->site;
@@ -352,7 +354,7 @@ class Lives {
     return {};
   }
 
-  /// "object.", which the names of its parts begin with here.
+  /// The length of "object.", with which the names of its parts begin.
   [[nodiscard]] std::size_t prefix() const { return class_->frame[class_->object].name.size() + 1; }
   /// A part of the object that has a name.
   [[nodiscard]] bool is_of_this(const Thing& thing) const {
@@ -361,7 +363,7 @@ class Lives {
   /// The name of such a part, as methods write it.
   [[nodiscard]] std::string of_this(const std::string& name) const { return "this->" + name.substr(prefix()); }
 
-  /// Reports it, unless something forbids that. True if only its level keeps it from that.
+  /// Reports the hazard if it meets the conditions. True if only its level keeps it from being reported.
   bool consider(Hazard hazard) {
     if (hazard.level == Level::Latent || !hazard.earlier) return false;
     const bool of_the_object = is_of_this(hazard.buffer) || hazard.buffer.origin;
@@ -369,7 +371,7 @@ class Lives {
     const std::string before = field_of(hazard.earlier->stream), after = field_of(hazard.later.stream);
     const bool one_call = earlier == later && later < members_.size();
     const std::string& own = one_call && before.empty() ? after : before;
-    // Not within the call, if the other stream is the caller's: that cannot be one which the class keeps to itself.
+    // Within one call they cannot wait, if the other stream is the caller's: it is none that the class keeps to itself.
     const bool callers_may_wait = trusts_callers_ && !(one_call && before.empty() != after.empty());
     for (Thing* thing : {&hazard.buffer, &hazard.event, &hazard.later.stream, &hazard.earlier->stream}) {
       if (is_of_this(*thing)) thing->name = of_this(thing->name);
@@ -428,12 +430,12 @@ class Lives {
   std::uint64_t& most_steps_;
   AllActions actions_;
   StreamOrders edges_;
-  StreamOrders offered_;  ///< by a public method that does nothing else: callers are to call it
+  StreamOrders offered_;  ///< orders that a public method makes and does nothing else: callers are to call it
   const ClassHarness* class_ = nullptr;
   const ClassHarness::Member* constructor_ = nullptr;
   bool trusts_callers_ = false;
-  std::string mode_, supposed_;                       ///< of the objects looked at, as clauses
-  std::vector<const ClassHarness::Member*> members_;  ///< of this life, in the order of the calls
+  std::string mode_, supposed_;                       ///< clauses of a message: what this life supposes
+  std::vector<const ClassHarness::Member*> members_;  ///< the methods of this life, in the order of the calls
   std::map<std::pair<std::string, std::size_t>, ir::PlaceId> streams_;
   std::vector<Hazard> hazards_;
 };

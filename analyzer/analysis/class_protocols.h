@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the methods of a class do to each other's work. See class_protocols.cpp for the essay.
+// What the methods of a class do to each other's work. class_protocols.cpp explains it.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@ using ir::OpKind;
 using LKind = Location::Kind;
 using VKind = Value::Kind;
 
-/// The stream that the caller works on; kNoPlace: none, or which of several is not known.
+/// The stream that the caller works on; kNoPlace: there is none, or one of several.
 ir::PlaceId stream_of_caller(const ir::Function& function) {
   ir::PlaceId only = ir::kNoPlace;
   for (const ir::PlaceId place : function.parameters) {
@@ -96,7 +96,7 @@ void Duties::at(const Store& store, const Order& order, OpIndex index) {
     case OpKind::KeepAlive:
       return keep(store, index);
     case OpKind::Free:
-      // The last that is known of it.
+      // The last point at which the tensor is known.
       for (auto& [keeps, kept] : kept_)
         if (kept.memory == span_of(values_, store.evaluate(values_, op.source)).memory) judge(order, kept);
       return;
@@ -249,7 +249,7 @@ bool Duties::is_left_to_others(const Order& order, const Pending& work) const {
   return std::ranges::any_of(sets_[work.may], [&](std::uint32_t token) {
     if (!is_event(token)) return false;
     const auto [by, always] = order.destroyed(value_of(token));
-    // Such an object may have been moved to somebody.
+    // Such an object may have been moved to another owner.
     return by == kNoOp || !always || values_.op(by).of_object;
   });
 }
@@ -262,7 +262,7 @@ void Duties::leave(const Order& order) {
     if (work.access != kWork || !is_private(work.stream)) continue;
     if (!order.surely_before(values_, sets_, given->must, work.stream) || sets_.has(given->must, kHost)) continue;
     const Value& stream = values_[work.stream];
-    // Kept by somebody, it can be waited for.
+    // A stream that outlives the function can be waited for later.
     const bool kept =
         stream.kind == VKind::Object && order.destroyed(work.stream).first == kNoOp && !values_.op(stream.site).pooled;
     const bool settled =
@@ -278,7 +278,7 @@ const Duties::Edge* Duties::edge(ValueId waiter, ValueId worker) const {
   return found == edges_.end() ? nullptr : &*found;
 }
 
-Hazard Duties::tell(const Touched& work, const Edge& other, CheckCase what) const {
+Hazard Duties::hazard_of(const Touched& work, const Edge& other, CheckCase what) const {
   const ir::Op& op = values_.op(work.op);
   Hazard hazard;
   hazard.check = Check::CrossStreamRace;
@@ -302,7 +302,7 @@ Hazard Duties::tell(const Touched& work, const Edge& other, CheckCase what) cons
   return hazard;
 }
 
-std::optional<Hazard> Duties::tell(OpIndex keep, const Kept& kept) const {
+std::optional<Hazard> Duties::hazard_of(OpIndex keep, const Kept& kept) const {
   if (kept.settled || !kept.used) return std::nullopt;
   const Touched& use = *kept.used;
   Hazard hazard;
@@ -326,7 +326,7 @@ std::optional<Hazard> Duties::tell(OpIndex keep, const Kept& kept) const {
 std::vector<Hazard> Duties::take() {
   std::vector<Hazard> result;
   std::set<ValueId> reported;
-  // Blocks are not visited in the order of the source: a loop's body comes after what follows the loop.
+  // Blocks are not visited in source order: the body of a loop comes after the code that follows the loop.
   std::ranges::stable_sort(not_forked_, {}, [this](const Touched& work) {
     const Where where = witness_.where(work.op);
     const ir::Site& site = where.calls.empty() ? where.site : where.calls.back();
@@ -335,10 +335,10 @@ std::vector<Hazard> Duties::take() {
   for (const Touched& work : not_forked_) {
     const Edge* join = edge(caller_, work.stream);
     if (join == nullptr || roles_.waits_elsewhere(slot(work.stream), duty_.bodies)) continue;
-    if (reported.insert(work.stream).second) result.push_back(tell(work, *join, CheckCase::NotForked));
+    if (reported.insert(work.stream).second) result.push_back(hazard_of(work, *join, CheckCase::NotForked));
   }
   for (const auto& [op, kept] : kept_)
-    if (auto hazard = tell(op, kept)) result.push_back(std::move(*hazard));
+    if (auto hazard = hazard_of(op, kept)) result.push_back(std::move(*hazard));
   reported.clear();
   for (const OpIndex op : owed_) {
     const auto written = written_.find(op);
@@ -346,7 +346,7 @@ std::vector<Hazard> Duties::take() {
     const Touched& work = written->second;
     const Edge* fork = edge(work.stream, caller_);
     if (fork == nullptr || roles_.is_joined_elsewhere(slot(work.stream), duty_.bodies)) continue;
-    if (reported.insert(work.stream).second) result.push_back(tell(work, *fork, CheckCase::NotJoined));
+    if (reported.insert(work.stream).second) result.push_back(hazard_of(work, *fork, CheckCase::NotJoined));
   }
   return result;
 }

@@ -2,22 +2,22 @@
 //
 // The analysis of one function: two fix-points, one after the other, and then one pass that looks.
 //
-// First what places hold (store.h), then what is pending (order.h), each over the blocks until nothing changes, a loop
-// before what follows it. The order is computed with the final stores: a value that turns out to be merged at a loop's
-// head is so from the first visit on, and no access is left in the state under a name that was right only for the
-// first guess. Then each op is looked at with the state before it (inspector.h). Where accesses are kept from being a
-// conflict only by two names that may mean one stream, the order is computed again under what is believed of them
-// (beliefs.h), and looked at again.
+// The first fix-point computes what places hold (store.h), the second which accesses are pending (order.h). Each visits
+// the blocks until nothing changes, a loop before the code that follows it. The order is computed with the final
+// stores: a value that is merged at the head of a loop is so from the first visit on, and no access keeps a name that
+// was right only for a first guess. Then the pass looks at each op with the state before it (inspector.h). If two
+// accesses do not conflict only because the names of their streams may mean one stream, the order is computed again
+// under beliefs (beliefs.h), followed by another pass.
 //
-// Ops age the state before they run (values.h): whatever an op in a loop made before becomes an older one. An edge to a
-// block ages what is merged there and comes with another value this time.
+// Ops age the state before they run (values.h): the earlier results of an op in a loop become older ones. An edge to a
+// block ages the values that are merged there and have changed.
 //
 // Limits: past EngineOptions::most_block_visits the function is given up. Where more accesses than most_accesses are
-// pending, those that the host has waited for are dropped, and their ops are ignored from then on everywhere, so that
-// half of a story is not reported; if that does not help, the function is given up.
+// pending, those that the host has waited for are dropped. Their ops are ignored everywhere from then on, so that no
+// hazard is reported from half of the facts. If that does not help, the function is given up.
 //
-// Steps are counted, not time, so that a run says the same on every machine: each op, with the size of the state it is
-// applied to, for aging and joining walk through that.
+// The cost is counted in steps and not in time, so that a run gives the same result on every machine. An op costs as
+// many steps as its state has entries, because aging and joining walk through these.
 #include "analyzer/analysis/engine.h"
 
 #include <algorithm>
@@ -77,9 +77,9 @@ class Engine {
  private:
   struct State {
     Store store;               ///< at the start of the block
-    Store::Merges merges;      ///< in it: what is merged there
-    std::optional<Store> end;  ///< at its end; none: not reached
-    bool ordered = false;      ///< `order` holds something
+    Store::Merges merges;      ///< the values of `store` that are merged there
+    std::optional<Store> end;  ///< the state at its end; none: not reached
+    bool ordered = false;      ///< `order` was computed
     Order order;               ///< at the start of the block
     std::uint32_t visits = 0;
     std::vector<std::uint32_t> before;  ///< the blocks that lead here
@@ -101,7 +101,7 @@ class Engine {
     return false;
   }
 
-  /// Ages what op `index` made before. The state is only touched if there is anything.
+  /// Ages the earlier results of op `index`, if there are any.
   void age(Store& store, Order* order, std::uint32_t block, OpIndex index) {
     if (!values_.in_loop(block) || !values_.minted(index)) return;
     const Aging aging{.op = index};
@@ -110,7 +110,7 @@ class Engine {
     if (order != nullptr) order->age(values_, sets_, aging);
   }
 
-  /// The same for what is merged at the start of block `to`, on the way there.
+  /// Ages the values that are merged at the start of block `to`, on the edge to it.
   [[nodiscard]] Aging at_edge(const Store& store, std::uint32_t to) const {
     if (!values_.in_loop(to)) return {};
     return {.block = to, .locations = store.changed(states_[to].merges)};
@@ -208,7 +208,7 @@ class Engine {
     return false;
   }
 
-  /// Adds what is found, and was not, where two streams are taken for two that nothing proves to be.
+  /// Adds the findings of the second run, which assumes that unproved pairs of streams differ.
   void under(Beliefs& beliefs, Verdict& verdict) {
     beliefs.conclude();
     values_.believe(&beliefs);
@@ -288,8 +288,8 @@ class Engine {
   Sets sets_;
   std::vector<State> states_;
   std::vector<std::uint32_t> sequence_;  ///< reachable blocks, loop by loop
-  std::vector<std::uint32_t> number_;    ///< of a block in it
-  std::vector<bool> ignored_;            ///< ops
+  std::vector<std::uint32_t> number_;    ///< the position of each block in it
+  std::vector<bool> ignored_;            ///< by op: its accesses were dropped by keep_small()
   bool ignores_ = false;
   std::uint32_t visits_ = 0;
   std::uint64_t steps_ = 0;

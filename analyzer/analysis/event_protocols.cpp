@@ -2,16 +2,16 @@
 //
 // What the methods of a class do with an event that it keeps for itself.
 //
-// An event is two halves: somebody records it, somebody waits for it, asks about it, or takes the time from it. Where
-// the whole translation unit shows only one half, the order that the event was made for is missing, whatever calls the
-// methods in what order:
+// An event has two halves: some code records it, other code waits for it, queries it, or reads its time. If the whole
+// translation unit has only one half, the order that the event was made for is missing, in whatever order the methods
+// are called:
 //
 //   * waited for and never recorded: each wait does nothing (event-wait-without-record);
 //   * recorded and never waited for: what should have waited does not (event-never-waited).
 //
-// Only events are judged of which all uses are in sight: fields that the translation unit creates (HandleField::owned),
-// and that no code passes on, copies or returns, be it lowered or not. Errs to say nothing: one function that
-// could not be lowered ends it for all.
+// An event is judged only if all its uses are in sight: it is a field that the translation unit creates
+// (HandleField::owned), and no code passes it on, copies it or returns it, whether that code could be lowered or not.
+// Errs to silence: if one function could not be lowered, no event is judged.
 #include "analyzer/analysis/event_protocols.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ struct Uses {
   std::vector<Use> records, waits;
   bool created = false;
   bool asked = false;    ///< queried, timed
-  bool escapes = false;  ///< somebody else may do anything with it
+  bool escapes = false;  ///< other code may do anything with it
 };
 
 class Protocols {
@@ -64,7 +64,7 @@ class Protocols {
   }
 
  private:
-  /// ir::field_key() of an event that an object keeps; what a lambda captured, and fields made up here, are none.
+  /// ir::field_key() of an event that an object keeps; empty for captures of a lambda and fields that the IR adds.
   static std::string key_of(const ir::Function& function, ir::PlaceId place) {
     const std::string key = ir::field_key(function, place);
     if (key.empty() || ir::hidden_part(key)) return {};
@@ -72,7 +72,7 @@ class Protocols {
     return ir::is_captured(function[place]) ? std::string() : key;
   }
 
-  /// Created by the code that is seen, and given to nobody.
+  /// The event is created by code in sight and given to no other code.
   [[nodiscard]] bool in_sight(const std::string& key, const Uses& uses) const {
     const auto field = program_.fields.find(key);
     return uses.created && field != program_.fields.end() && field->second.owned && !field->second.passed_on;
@@ -115,7 +115,7 @@ class Protocols {
       case OpKind::DestroyHandle:
         return;
       default:
-        // An object that holds it, given to code without a body, is given with it: but its methods are seen.
+        // An object that holds the event may be passed to a function without a body; but its methods are in sight.
         ir::for_each_operand(op, [&](const Operand& operand) {
           if (Uses* uses = of(operand)) uses->escapes = true;
         });

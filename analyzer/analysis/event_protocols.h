@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Events that a class keeps, and that its methods do not use together. See event_protocols.cpp for the essay.
+// Events that a class keeps, and that its methods do not use together. event_protocols.cpp explains it.
 #pragma once
 
 #include <set>

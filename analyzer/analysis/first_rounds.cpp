@@ -24,7 +24,7 @@ std::string variable_of(ValueId value) {
   return std::string(kValuePrefix) + std::to_string(static_cast<std::uint32_t>(value));
 }
 
-/// Absent: it is another kind of variable, such as `(#7 % 2)`.
+/// Absent: the variable is of another kind, such as `(#7 % 2)`.
 std::optional<ValueId> value_of_variable(std::string_view name) {
   std::uint32_t number = 0;
   const char* end = name.data() + name.size();
@@ -47,7 +47,7 @@ std::optional<Polynomial> with_values(const Polynomial& polynomial, ValueOf valu
   return result;
 }
 
-/// In steps of the key's unit; integers that are computed of others, by those.
+/// The key as a polynomial, in steps of its unit. Integers that are computed from others are replaced by these.
 std::optional<Polynomial> steps_of(const Values& values, const Key& key) {
   if (key.constant) return Polynomial(*key.constant);
   std::string_view text = key.text;
@@ -72,7 +72,7 @@ std::optional<Polynomial> steps_of(const Values& values, const Key& key) {
 
 struct Begin {
   Polynomial at{0};
-  bool in_bytes = true;  ///< or in steps of which nobody knows how long they are
+  bool in_bytes = true;  ///< false: in steps of unknown length
 };
 
 std::optional<Begin> begin_of(const Values& values, const Pending& access) {
@@ -93,19 +93,19 @@ std::optional<Begin> begin_of(const Values& values, const Pending& access) {
 /// A value that a counter held.
 struct Reading {
   ValueId value = kUnknown;
-  std::size_t counter = 0;  ///< in the list of places
+  std::size_t counter = 0;  ///< its index in the list of places
   bool older = false;
-  std::uint32_t block = UINT32_MAX;  ///< read where the block is entered
-  OpIndex op = kNoOp;                ///< or what the op stored
-  bool of_earlier = false;           ///< says where the earlier access begins; else where the later one does
+  std::uint32_t block = UINT32_MAX;  ///< it is read at the entry of this block
+  OpIndex op = kNoOp;                ///< or it is what this op stored
+  bool of_earlier = false;           ///< true: it says where the earlier access begins; false: the later one
 };
 
-/// What the counters hold and what was read of them, on one way.
+/// The numbers that the counters hold and those that were read, on one path.
 struct Numbers {
   static constexpr std::int8_t kNotKnown = INT8_MIN;
   std::uint32_t block = 0;
   bool begun = false;    ///< the earlier access has run
-  bool renewed = false;  ///< and its counter was read again since
+  bool renewed = false;  ///< and its counter was read again after it
   std::vector<std::int8_t> held, read;
   friend auto operator<=>(const Numbers&, const Numbers&) = default;
 };
@@ -119,16 +119,16 @@ class RoundWalk {
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
  private:
-  /// False: nothing counts.
+  /// False: no variable counts.
   bool prepare();
   void add_readings(const Polynomial& begin, const Polynomial& other, bool of_earlier);
   std::size_t counter(ir::PlaceId place);
-  /// In another round the kernel may be meant for another part: it is given the counter, besides the pointer.
+  /// The kernel gets the counter as well as the pointer: in another round it may use another part.
   [[nodiscard]] bool is_told(const Pending& access) const;
-  /// Along the ops of a block from `position` on. True: the two meet.
+  /// Walks along the ops of a block from `position` on. True: the two meet.
   bool pass(Numbers now, std::size_t position);
   void enter(Numbers now, std::uint32_t block);
-  /// False: the way is one of other accesses than the two.
+  /// False: on this path the accesses are not the two in question.
   bool read_again(Numbers& now, const Reading& reading) const;
   bool store(Numbers& now, const ir::Op& op, OpIndex index) const;
   [[nodiscard]] bool at_one_place(const Numbers& now) const;
@@ -180,7 +180,7 @@ void RoundWalk::add_readings(const Polynomial& begin, const Polynomial& other, b
         if (source.kind == ir::Operand::Kind::Number)
           for (const ir::PlaceId use : function_[source.offset].uses) counter(use);
       }
-      // Which of the older values the later access is named by is not followed.
+      // It is not followed which older value the later access is named by.
       if (place == ir::kNoPlace || (!of_earlier && value.older)) continue;
       reading.counter = counter(place);
       readings_.push_back(reading);
@@ -225,7 +225,7 @@ bool RoundWalk::may_write(const ir::Op& op, ir::PlaceId place) const {
   if (op.kind == ir::OpKind::MaySync) return !own;
   if (op.kind == ir::OpKind::Escape)
     return !own || (op.source.kind == ir::Operand::Kind::Address && op.source.place == place);
-  // The same field of an object that may be this one by another name.
+  // The same field of another name that may mean this object.
   return op.target != ir::kNoPlace && function_[place].kind == ir::Place::Kind::Field &&
          function_[op.target].kind == ir::Place::Kind::Field &&
          ir::field_key(function_, op.target) == ir::field_key(function_, place) &&
@@ -281,7 +281,7 @@ bool RoundWalk::store(Numbers& now, const ir::Op& op, OpIndex index) const {
       const auto from = std::ranges::find(counters_, op.source.place);
       if (from != counters_.end()) after[i] = now.held[static_cast<std::size_t>(from - counters_.begin())];
     }
-    // What it starts at may be any number; then the first few are enough.
+    // Its start may be any number; then the first few are enough.
     const bool first = number && function_[op.source.offset].constant;
     constexpr std::int64_t kFew = 4;
     if (number && *number >= (first ? -100 : -kFew) && *number <= (first ? 100 : kFew))

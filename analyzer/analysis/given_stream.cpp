@@ -32,7 +32,7 @@ bool used(const ir::Function& function, ir::PlaceId place) {
   return result;
 }
 
-/// A reference that this function gives nothing to, and on which it works itself: `const cudaStream_t&`.
+/// A reference that the function never sets, and on which it works itself: `const cudaStream_t&`.
 bool only_read(const ir::Function& function, ir::PlaceId reference) {
   return !has_op(function, [&](const Op& op) { return op.target == reference; }) &&
          has_op(function, [&](const Op& op) { return op.kind == OpKind::Enqueue && op.stream.place == reference; });
@@ -108,7 +108,7 @@ bool enqueues_on_parameter(const ir::Program& program, const std::string& callee
   const auto on_parameter = [&](const Op& op) {
     return op.stream.place != ir::kNoPlace && body[op.stream.place].kind == Place::Kind::Parameter;
   };
-  // One that waits for its stream brings its own work to an end: a clock, a reduction to a number.
+  // A function that waits for its stream ends its own work: a clock, a reduction to a number.
   const bool waits = has_op(body, [&](const Op& op) {
     return op.kind == OpKind::SyncDevice || (op.kind == OpKind::SyncStream && on_parameter(op));
   });

@@ -57,14 +57,14 @@ const std::string& name_of(const ir::Function& function, const ir::Op& op);
 struct Thing {
   std::string name;  ///< "s1", "this->streams_[i]", "the default stream"; empty: there is none
   UnnamedStream unnamed = UnnamedStream::None;
-  bool described = false;  ///< `name` says what it is, as that of an unnamed stream does: the source has none for it
-  ir::PlaceId part_of =
-      ir::kNoPlace;  ///< the variable of the function analysed that `name` begins with, see first_of()
+  bool described = false;  ///< `name` is a description: the source has no name for it
+  /// The variable of the function analysed that `name` begins with, see first_of().
+  ir::PlaceId part_of = ir::kNoPlace;
   std::optional<ordering::StreamKind> stream_kind;
   std::optional<ordering::MemoryKind> memory_kind;
   std::optional<Where> origin;  ///< where it was created, allocated or declared
-  bool allocated = false;       ///< at `origin`
-  bool by_class = false;        ///< made at `origin`, where its class makes all of them
+  bool allocated = false;       ///< it was allocated at `origin`
+  bool by_class = false;        ///< its class makes all such handles at `origin`
 
   void describe(std::string description) {
     name = std::move(description);
@@ -84,10 +84,10 @@ struct Action {
   ir::Mode mode = ir::Mode::Unknown;
   ir::Work work = ir::Work::Other;
   Thing stream;
-  bool allocates = false;  ///< in the order of its stream: the IR has that as a write
+  bool allocates = false;  ///< a stream-ordered allocation: in the IR it is a write
 };
 
-/// What speaks for something that is not certain.
+/// A reason to assume something that is not certain.
 struct Evidence {
   std::string what;  ///< a sentence: "stream 'copy' waits for work of stream 'compute' here"
   Where where;
@@ -98,21 +98,21 @@ struct Evidence {
 struct Hazard {
   Check check = Check::CrossStreamRace;
   Level level = Level::Definite;
-  Action later;                   ///< where the warning stands, if that is in the file of the function that is wrong
+  Action later;                   ///< where the warning stands, if that is in the file of the function at fault
   std::optional<Action> earlier;  ///< the other side, where there is one
-  Thing buffer;                   ///< memory fought about
+  Thing buffer;                   ///< the memory that both sides use
   Thing event;
   Cause cause = Cause::NoEdge;
   std::optional<Where> edge;  ///< the misplaced, missing or useless edge that exists, see Cause
-  std::string rule;  ///< Latent: id of the ordering rule leaned on, "R-ALC-02". Definite race: the one by which
-                     ///< `earlier`, a synchronous call, returns before it is done
+  std::string rule;  ///< Latent: id of the ordering rule that the program relies on, "R-ALC-02". Definite race: id of
+                     ///< the rule by which `earlier`, a synchronous call, returns before its work is done
   std::vector<Evidence> evidence;  ///< Likely: at least one
   std::string condition;           ///< Maybe: under what, "'a' and 'b' are one buffer"; empty: on some path
   bool at_the_end = false;         ///< MissingRecordStream: the function ends before anything is done with the block
-  bool supposed = false;           ///< two operations, if a loop has as many rounds as were supposed
-  bool of_calls = false;           ///< of two calls of an object's methods, in an order that its users choose
-  CheckCase which = CheckCase::Usual;  ///< of the cases of its check
-  std::string detail;                  ///< text that a check needs besides, see above; nothing is decided by it
+  bool supposed = false;           ///< it needs a loop with as many rounds as the analysis supposed
+  bool of_calls = false;           ///< between two calls of methods, in an order that users of the object choose
+  CheckCase which = CheckCase::Usual;  ///< the case of its check
+  std::string detail;                  ///< more text for the message, see checks.def; no code decides by it
   std::string function;                ///< name of the function analysed, and its USR
   std::string usr;
 };
@@ -136,7 +136,7 @@ struct Fix {
   std::vector<std::string> names;  ///< variables in `text`: each must mean one thing in the function and at the site
 };
 
-/// The lane of what no stream does.
+/// The lane of actions that happen on no stream.
 inline constexpr const char* kHostLane = "host";
 
 struct Finding {
@@ -145,12 +145,12 @@ struct Finding {
   std::string message;  ///< one line, without the check's name
   ir::Site site;
   std::vector<Note> notes;
-  std::vector<Fix> fixes;  ///< alternatives are never offered: all together are the repair
-  std::string function;    ///< for fingerprints: a finding is the same while check, file, function and message are
+  std::vector<Fix> fixes;          ///< the repair is all of them together
+  std::string function;            ///< for fingerprints, which depend on check, file, function and message
   std::vector<std::string> lanes;  ///< SARIF code flows: for the site and each note the stream or "host", in that order
-  std::vector<ir::Site> sites;     ///< of both sides, and of the calls where they meet: of equal ones one is reported
-  std::string fingerprint;         ///< equal in the next run, though lines have moved; given by the tidy layer
-  std::size_t depth = 0;           ///< calls between the function analysed and the two sites: the least is reported
+  std::vector<ir::Site> sites;     ///< of both sides, and of the calls where they meet; one finding per such list
+  std::string fingerprint;         ///< the same in the next run, even if lines moved; set by the tidy layer
+  std::size_t depth = 0;           ///< calls between the analysed function and the two sites; the least is reported
 };
 
 Finding word(const Hazard& hazard);

@@ -8,8 +8,8 @@
 // grow();`, `if (!is_capturing(s)) cudaStreamSynchronize(s);`, `if (debug_) ...`. Whether such a condition can hold
 // during a capture is known to the program's author alone. So a call is certain only if each way from the begin of the
 // capture to its end comes by it. A loop is taken to run at least once, and a way that leaves the function before the
-// end of the capture, as after an error, is none. Of a capture whose end is not in sight a call may be outside, once
-// other code has run.
+// end of the capture, as after an error, is none. If the end of the capture is not in sight, a call behind unknown code
+// may lie outside the capture.
 //
 // What is refused is what the driver was seen to refuse (docs/gpu-suite.md, capture-modes); the documents name few
 // calls.
@@ -19,11 +19,11 @@
 // (R-GRF-07): hardly what was meant, unless it fills memory that is allocated while the stream is captured. Who asks
 // for that asked for a relaxed capture, as for weights that are uploaded once and read whenever the graph is launched.
 //
-// A capture that is not relaxed lets its thread wait for nothing and ask about nothing, whether it has to do with the
-// capture or not: no stream, no event, also none of before it. Neither does it let it allocate or free, but for
-// stream-ordered memory of the captured streams (R-GRF-09). In a relaxed one only what concerns the captured streams is
-// refused (R-GRF-08): waiting there for the legacy stream, beside a non-blocking one, is right. Events of a relaxed
-// capture are not looked at, nor frees of stream-ordered memory in other streams: that misses some.
+// While a capture that is not relaxed is open, its thread may not wait for or query any stream or event, related to the
+// capture or not. Neither may it allocate or free memory, except stream-ordered memory of the captured streams
+// (R-GRF-09). A relaxed capture refuses only what concerns the captured streams (R-GRF-08): a wait for the legacy
+// stream, beside a non-blocking one, is right there. The events of a relaxed capture, and frees of stream-ordered
+// memory in other streams, are not looked at, so some errors are missed.
 #include "analyzer/analysis/inspect_capture.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Questions about calls while a stream is captured. The essay is in inspect_capture.cpp.
+// Questions about calls while a stream is captured. inspect_capture.cpp explains it.
 #pragma once
 
 #include <optional>
@@ -18,25 +18,25 @@ class CaptureQuestions : Questions {
   void ask();
 
  private:
-  /// The capture does not allow the present op. `most`: what a certain one is.
+  /// Reports that the capture does not allow the current op. `most`: the level if it is certain.
   void refuse(const std::string& why, Level most = Level::Definite, CheckCase which = CheckCase::Usual);
-  /// The same, of work in the legacy default stream: only a blocking stream's capture forbids it.
+  /// As refuse(), for work in the legacy default stream, which only the capture of a blocking stream forbids.
   void refuse_legacy(const std::string& why);
-  /// Present op: a synchronisation or a query of the stream.
+  /// The current op is a synchronisation or a query of the stream.
   void wait_or_ask(ValueId stream, bool relaxed);
-  /// Present op: an allocation or a free.
+  /// The current op is an allocation or a free.
   void memory(ValueId stream, bool relaxed);
-  /// Present op: work that returns when it is done.
+  /// The current op is work that returns when it is done.
   void synchronous(ValueId stream, bool relaxed);
-  /// Present op: what it writes was allocated since the capture began.
+  /// The current op writes memory that was allocated since the capture began.
   [[nodiscard]] bool fills_new_memory() const;
-  /// At the end of a capture: work of a stream that was forked off and not joined.
+  /// At the end of a capture: reports work of a stream that was forked and not joined.
   void not_joined();
   [[nodiscard]] bool is_captured(ValueId stream) const;
   [[nodiscard]] bool certainly_not_captured(ValueId stream) const;
-  /// A captured stream is a blocking one (true), or certainly none is (false).
+  /// True: a captured stream is a blocking one. False: certainly none is.
   [[nodiscard]] std::optional<bool> any_blocking() const;
-  /// Every way through the capture that began at `begin` comes by the present op.
+  /// Every path through the capture that began at `begin` runs the current op.
   [[nodiscard]] bool always_inside(OpIndex begin) const;
 };
 

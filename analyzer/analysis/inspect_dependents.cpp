@@ -2,9 +2,10 @@
 //
 // A programmatic launch against the kernels in front of it in its stream.
 //
-// Two ways to lose the order of the stream. What the kernel does before it has waited for the grid in front runs beside
-// that grid. And where the kernel in between did not wait, no wait covers what was in front of that one. Definite
-// needs what a race of two streams needs, and more: the attribute is set, and no path to the access has a wait.
+// There are two ways to lose the order of the stream. The kernel's accesses before its wait for the grid in front run
+// beside that grid. And if the kernel in between did not wait, no wait covers the work in front of that kernel. Such a
+// race is Definite if it meets the conditions of a race of two streams and, in addition, the attribute is set, and no
+// path to the access has a wait.
 #include "analyzer/analysis/inspect_races.h"
 
 namespace streamsan::analyzer {
@@ -18,7 +19,7 @@ bool RaceQuestions::overtakes(const ir::Access& access, const Pending& mine, con
   if (before.work != ir::Work::Kernel || !values_.must_equal(earlier.stream, mine.stream)) return false;
   if (Order::surely_before(values_, sets_, earlier.must, mine.stream, Part::Start)) return false;
 
-  // What it does early fights, or the wait that comes first does not cover the other one.
+  // Its early accesses conflict, or its wait does not cover the other access.
   ir::Mode mode = access.early;
   bool certain = access.before_wait == Certainty::Yes;
   bool covered = true;
@@ -46,8 +47,8 @@ bool RaceQuestions::overtakes(const ir::Access& access, const Pending& mine, con
                                                     : CheckCase::BeforeWait;
   if (covered && access.early_site != ir::kNoSite) {
     Where early = witness_.where(access.early_site);
-    // What has to move, or to get a wait in front of it, is in the kernel: the warning stands there, unless that is a
-    // header.
+    // The access that has to move, or needs a wait in front of it, is in the kernel: the warning stands there, unless
+    // the kernel is in a header.
     if (early.site.file == hazard.later.where.site.file) {
       early.calls.insert(early.calls.begin(), hazard.later.where.site);
       hazard.later.where = std::move(early);

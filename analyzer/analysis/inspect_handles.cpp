@@ -2,8 +2,8 @@
 //
 // Events without a record, recorded twice, without timing; handles after their end. None of it needs memory.
 //
-// Only events whose whole life is seen here, or whose last record is, say anything. A record that is not certainly
-// another event's ends what was known. A wait under a condition that is not understood is no certain mistake if what
+// Says something only about events whose whole life, or last record, is in sight. A record that may be of an event ends
+// what was known of that event. A wait under a condition that is not understood is no certain mistake if what
 // leaves it out leads to a record: `if (current_) cudaEventSynchronize(sent_);` may hold from the second time on.
 #include "analyzer/analysis/inspect_handles.h"
 
@@ -20,7 +20,7 @@ namespace streamsan::analyzer {
 using ir::OpKind;
 
 void HandleQuestions::destroyed(const ir::Operand& written, ValueId value, bool event) {
-  // What is given nothing destroys nothing: a deleter is called with what its owner had before.
+  // A destroy call with a null handle has no effect. Deleters get what their owner held before, which may be null.
   if (!values_.precise(value) || value == kNull || value == kLegacy || value == kPerThread) return;
   const auto [by, always] = look_.order->destroyed(value);
   if (by == kNoOp) return;
@@ -35,7 +35,7 @@ void HandleQuestions::destroyed(const ir::Operand& written, ValueId value, bool 
 void HandleQuestions::handles() {
   for (const ir::Operand* operand : {&look_.op->event, &look_.op->event2})
     if (operand->kind == ir::Operand::Kind::Value) destroyed(*operand, look_.store->evaluate(values_, *operand), true);
-  // An owner that has nothing gives nothing back. The end of a member has no place in the source.
+  // An empty owner frees nothing. The implicit end of a member has no source line.
   const bool by_call = look_.op->site != ir::kNoSite && values_.function()[look_.op->site].api != ir::Api::None;
   const bool nothing = look_.op->kind == OpKind::Free && !by_call &&
                        span_of(values_, look_.store->evaluate(values_, look_.op->source)).memory == kNull;
@@ -52,8 +52,8 @@ void HandleQuestions::handles() {
 void HandleQuestions::never_used(ValueId event) {
   const auto opened = look_.order->opened().find(event);
   if (opened == look_.order->opened().end() || !values_.precise(event)) return;
-  // The other process sent it for somebody to wait for. A program that only tries whether it can be opened gets
-  // the finding, too.
+  // The other process sent the event so that somebody waits for it. A program that only tries whether it can be opened
+  // gets the finding, too.
   Hazard hazard = look_.start(Check::EventNeverWaited, Level::Likely);
   hazard.later = witness_.action(look_.index, kUnknown);
   hazard.event = witness_.event(event, look_.op->source, look_.index);
@@ -67,7 +67,7 @@ void HandleQuestions::wait() {
       look_.op->kind == OpKind::Wait ? look_.order->stream_of(values_, *look_.store, look_.index) : kUnknown;
   waited_events_.emplace_back(event, look_.index);
   if (look_.order->never_recorded(values_, event)) {
-    // Where a function asks which one of several it is, it may take those that were recorded.
+    // A function that picks one of several events may pick a recorded one.
     const bool one_of_several =
         values_.of_a_callee(look_.index) && ir::is_of_each(values_.function(), look_.op->event.place);
     const bool perhaps = in_construction() || may_ask_for_record() || one_of_several;
@@ -98,7 +98,7 @@ void HandleQuestions::wait() {
   }
 }
 
-/// A method that waits on the host for the last use is also called by the constructor, when there was none.
+/// The constructor may call a method that waits for the last use of an object, before there was any use.
 bool HandleQuestions::in_construction() const {
   if (look_.op->kind != OpKind::SyncEvent || !values_.of_a_callee(look_.index)) return false;
   const auto constructs = [](std::string_view function) {
@@ -118,7 +118,7 @@ bool HandleQuestions::may_ask_for_record() const {
   const auto past_this = [&](std::size_t, std::size_t to) { return to != look_.block; };
   std::set<std::size_t> seen;
   for (std::size_t block = look_.block; seen.insert(block).second;) {
-    // The one block before it. Where ways meet, no choice is left.
+    // The only predecessor. Behind a join there is no branch to look at.
     std::optional<std::size_t> before;
     for (std::size_t from = 0; from < function.blocks.size(); ++from) {
       if (std::ranges::find(function.blocks[from].successors, block, [](ir::BlockId to) { return ir::at(to); }) ==
@@ -143,7 +143,7 @@ bool HandleQuestions::may_ask_for_record() const {
 }
 
 void HandleQuestions::missed_join(ValueId event, ValueId waiter, const EventState& state) {
-  // Another stream was made to wait for this one, has worked since, and this one never waits for it.
+  // Another stream has waited for this one and worked since, and this one never waits for it.
   for (const auto& [fork, work] : look_.order->busy()) {
     if (fork == kUnknown || !values_.precise(fork) || values_.must_equal(fork, waiter)) continue;
     OpIndex forked = kNoOp;
@@ -158,7 +158,7 @@ void HandleQuestions::missed_join(ValueId event, ValueId waiter, const EventStat
       continue;
     }
     if (joined) continue;
-    // Code that treats all its streams alike lets this one wait for itself, too, and joins the other later.
+    // Code that treats all its streams alike makes this one wait for itself, too, and joins the other one later.
     Hazard hazard = look_.start(Check::EventWaitWithoutRecord, Level::Maybe);
     hazard.later = witness_.action(look_.index, waiter);
     hazard.event = witness_.event(event, look_.op->event, look_.index);
@@ -168,7 +168,7 @@ void HandleQuestions::missed_join(ValueId event, ValueId waiter, const EventStat
     hazard.evidence.push_back(
         {"this work" + (name.empty() ? std::string() : " on stream '" + name + "'") + " is not waited for",
          witness_.where(work)});
-    look_.tell_belief(hazard, fork, waiter);
+    look_.note_belief(hazard, fork, waiter);
     return look_.raise({.hazard = std::move(hazard), .later = look_.index});
   }
 }
@@ -179,7 +179,7 @@ void HandleQuestions::record() {
   const EventState* state = values_.precise(event) ? look_.order->event(event) : nullptr;
   if (state == nullptr || state->used || state->record == kNoOp) return;
   if (!values_.certainly_different(state->stream, stream)) return;
-  // What the first record covered is known to be over, or comes before the second record anyway: nothing is lost.
+  // Nothing is lost if the work that the first record covered is over, or is also covered by the second record.
   for (const Pending& p : look_.order->pending())
     if (p.access == kEventRecord && p.op == state->record && values_.may_equal(p.memory, event) &&
         look_.order->perhaps_before(values_, sets_, p.may, stream))
@@ -226,8 +226,8 @@ const ir::Site* HandleQuestions::awaited_elsewhere(ValueId event, const Raised& 
   LocationId at = value.location;
   while (values_[at].kind == Location::Kind::Index) at = values_[at].base;
   if (values_[at].kind != Location::Kind::Field) return nullptr;
-  // Written in one body for those who wait elsewhere. Of two functions with a record each, a caller may mean the
-  // second.
+  // Both records must be written in one function body, for a wait elsewhere. If two functions record the event once
+  // each, the caller may mean the second record.
   if (witness_.where(records.earlier).site.function != witness_.where(records.later).site.function) return nullptr;
   return look_.roles->awaited(slot_of_field(values_.field_name(at)));
 }
@@ -235,12 +235,12 @@ const ir::Site* HandleQuestions::awaited_elsewhere(ValueId event, const Raised& 
 void HandleQuestions::conclude() {
   for (std::size_t i = 0; i < rerecords_.size(); ++i) {
     const auto [event, op] = rerecord_events_[i];
-    // Two records in the body of a loop lose each other: the second is reported.
+    // Two records in the body of a loop replace each other: the second one is reported.
     const bool around = std::ranges::any_of(rerecords_, [&](const Raised& r) {
       return rerecords_[i].earlier > op && r.later == rerecords_[i].earlier && r.earlier == op;
     });
     if (around) continue;
-    // Not waited for at all: then nobody relies on it.
+    // Nothing waits for it at all: then nobody relies on it.
     bool raised = false;
     for (const auto& [waited, by] : waited_events_) {
       if (by <= op || !values_.must_equal(waited, event)) continue;

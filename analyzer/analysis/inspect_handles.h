@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Questions about events and destroyed handles. The essay is in inspect_handles.cpp.
+// Questions about events and destroyed handles. inspect_handles.cpp explains it.
 //
-// One of them has its answer only when all is seen: that an event is recorded twice matters where it is waited for
-// later.
+// Whether a second record matters is known only at the end: it matters if the event is waited for later.
 #pragma once
 
 #include <utility>
@@ -19,18 +18,18 @@ class HandleQuestions : Questions {
 
   /// At any op.
   void ask();
-  /// All is seen: raises what had to wait for that.
+  /// Called when all ops were seen: raises the hazards that depend on later ops.
   void conclude();
 
   [[nodiscard]] bool saw_useless_wait() const { return useless_wait_; }
 
  private:
-  /// A handle after its end.
+  /// Uses of a handle after its end.
   void handles();
   /// At a wait of a stream or of the host for an event.
   void wait();
-  /// The wait here is in a branch of a condition that is not understood, and ways past it lead to a record: whether
-  /// there has been one may be what the condition asks for.
+  /// The wait is in a branch of a condition that is not understood, and paths around it lead to a record. So the
+  /// condition may ask whether there has been a record.
   [[nodiscard]] bool may_ask_for_record() const;
   [[nodiscard]] bool in_construction() const;
   void record();
@@ -38,12 +37,12 @@ class HandleQuestions : Questions {
   /// Where another function waits for an event that this one records twice; nullptr: nowhere, or not for certain.
   [[nodiscard]] const ir::Site* awaited_elsewhere(ValueId event, const Raised& records) const;
   void destroyed(const ir::Operand& written, ValueId value, bool event);
-  /// At the end of an event: another process's, that nothing has waited for.
+  /// At the end of an event of another process that nothing has waited for.
   void never_used(ValueId event);
-  /// A stream waits for its own event, where it has forked another one off and not joined it.
+  /// A stream waits for its own event, although it has forked another stream and not joined it.
   void missed_join(ValueId event, ValueId waiter, const EventState& state);
 
-  bool useless_wait_ = false;  ///< one is reported: it waits for an event without a record
+  bool useless_wait_ = false;  ///< a wait for an event without a record is reported
   std::vector<std::pair<ValueId, OpIndex>> waited_events_;
   std::vector<Raised> rerecords_;  ///< to be reported if the event is waited for later
   std::vector<std::pair<ValueId, OpIndex>> rerecord_events_;

@@ -27,23 +27,23 @@ void HostQuestions::host_access() {
     const std::optional<Pending> mine = touch(values_, *look_.store, look_.index, i);
     if (!mine || access.mode == ir::Mode::Unknown) continue;
     const auto kind = look_.order->kind(values_, access, mine->memory);
-    // Plain code and the standard library cannot touch device memory: they only seem to. Other calls can (MPI,
-    // GPU-aware).
+    // Plain code and the standard library cannot access device memory, though it may look so. Other calls can
+    // (GPU-aware MPI).
     const bool is_plain = look_.op->name.empty() || look_.op->host_only;
     if (is_plain && (kind == MemoryKind::Device || kind == MemoryKind::DeviceAsync)) continue;
     if (access.mode != ir::Mode::Read) write_captured(mine->memory, access);
     for (const Pending& earlier : look_.order->pending()) {
       if (earlier.access >= kEventRecord || is_message(values_, earlier)) continue;
       if (!related(values_, earlier.memory, mine->memory)) continue;
-      // For the same reason an operator worked on a tensor of the host, at once.
+      // For the same reason the tensor is in host memory, and the earlier operator has worked on it at once.
       const ir::Op& work = values_.op(earlier.op);
       if (is_plain && work.of_tensors) continue;
       if (sets_.has(earlier.must, kHost)) {
-        look_.note_calm(earlier);
+        look_.note_ordered(earlier);
         continue;
       }
       Sure meet = host_overlap(values_, earlier, *mine);
-      // Who is given a block by a pool uses it from its start.
+      // A user that a pool gives a block to uses it from its start.
       if (meet == Sure::Maybe && earlier.given_back != kNoOp) meet = Sure::Yes;
       const Sure fight = conflict(earlier.mode, access.mode);
       if (meet == Sure::No || fight == Sure::No) continue;
@@ -66,8 +66,8 @@ void HostQuestions::host_access() {
       hazard.earlier = witness_.action(earlier);
       hazard.buffer = witness_.memory(mine->memory, access.memory, look_.index);
       hazard.buffer.memory_kind = kind;
-      if (hazard.level == Level::Likely) look_.tell_presumption(hazard, earlier.op);
-      look_.tell_pool(hazard, earlier);
+      if (hazard.level == Level::Likely) look_.note_presumption(hazard, earlier.op);
+      look_.note_pool(hazard, earlier);
       explain(look_, hazard, earlier, kUnknown);
       look_.undecided = look_.undecided || hazard.level == Level::Maybe;
       if (hazard.level == Level::Maybe && !sets_.has(earlier.may, kHost))
@@ -107,7 +107,7 @@ void HostQuestions::write_captured(ValueId memory, const ir::Access& access) {
   look_.raise({.hazard = std::move(hazard), .later = look_.index, .earlier = captured->second.op, .memory = memory});
 }
 
-/// Some way leads from here to the launch of a graph, and makes none before that.
+/// Some path from here leads to the launch of a graph that was made before.
 bool HostQuestions::launches_from_here() const {
   const ir::Function& function = values_.function();
   const auto first_of = [&](std::size_t block, std::size_t position) {
@@ -183,7 +183,7 @@ void HostQuestions::release_in_order(ValueId memory) {
 bool HostQuestions::surely_over(const Pending& earlier, ValueId stream) {
   const bool over = Order::one_stream(values_, earlier.stream, stream) ||
                     look_.order->surely_before(values_, sets_, earlier.must, stream);
-  if (over) look_.note_calm(earlier);
+  if (over) look_.note_ordered(earlier);
   return over;
 }
 
@@ -196,7 +196,7 @@ void HostQuestions::release_in_stream(Check check, const Pending& earlier, Value
   hazard.earlier = witness_.action(earlier);
   hazard.buffer = witness_.memory(memory, look_.op->source, look_.index);
   explain(look_, hazard, earlier, stream);
-  look_.tell_belief(hazard, earlier.stream, stream);
+  look_.note_belief(hazard, earlier.stream, stream);
   look_.undecided = look_.undecided || !definite;
   Raised raised = look_.raised(std::move(hazard), earlier, memory, stream);
   // The block may be used again, but is it?
@@ -220,7 +220,7 @@ void HostQuestions::release_by_host(ValueId memory, std::optional<MemoryKind> ki
     if (is_message(values_, earlier)) continue;
     if (!related(values_, earlier.memory, memory)) continue;
     if (sets_.has(earlier.must, kHost)) {
-      look_.note_calm(earlier);
+      look_.note_ordered(earlier);
       continue;
     }
     const std::optional<Rule> rule = leans ? leans : earlier.leans;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Questions about the host and the ends of memory against work in flight. The essay is in inspect_host.cpp.
+// Questions about the host and the ends of memory against work in flight. inspect_host.cpp explains it.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ class HostQuestions : Questions {
   void host_access();
   /// At a free, or where an object that owns memory ends.
   void end_of_memory();
-  /// By the host: memory of a graph that went back to a free list, from which somebody else has it by now.
+  /// The host writes memory that a graph uses and that went back to a free list: another owner may have it by now.
   void write_captured(ValueId memory, const ir::Access& access);
   [[nodiscard]] bool launches_from_here() const;
   /// A graph is instantiated here into what outlives this function.
@@ -30,9 +30,9 @@ class HostQuestions : Questions {
   void release_captured(ValueId memory, OpIndex use);
   void release_tensor(ValueId memory);
   void release_in_order(ValueId memory);
-  /// What `earlier` uses is released in the stream now, which may not be behind it.
+  /// The memory of `earlier` is released in the order of the stream, which may not come after `earlier`.
   void release_in_stream(Check check, const Pending& earlier, ValueId memory, ValueId stream);
-  /// The earlier op is over when the stream's next one runs.
+  /// The earlier op has ended when the next op of the stream runs.
   bool surely_over(const Pending& earlier, ValueId stream);
   void release_by_host(ValueId memory, std::optional<ordering::MemoryKind> kind);
 

@@ -2,9 +2,10 @@
 //
 // Work against work in flight on another stream.
 //
-// Definite needs all of it: one memory, bytes that surely meet, one side that surely writes, two streams that certainly
-// differ, and no order on any path. Whole against part of a buffer may be meant (each stream has its part), and so may
-// two launches of one kernel with different integers or offsets: they are reported as Maybe. Atomic updates commute.
+// A race is Definite only if all of this holds: one memory, bytes that surely meet, one side that surely writes, two
+// streams that certainly differ, and no order on any path. An access to the whole buffer against one to a part of it
+// may be intended (each stream has its part), and so may two launches of one kernel with different integers or offsets:
+// these are reported as Maybe. Atomic updates do not conflict with each other.
 #include "analyzer/analysis/inspect_races.h"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ const Pending* RaceQuestions::joined_part(const Pending& mine, const Pending& ea
   };
   const auto writes_part = [&](const Pending& of) {
     const ir::Access* const written = access(of);
-    // By the launch's arguments, or by lists of indices, each has its own, and so may the reader.
+    // The launch's arguments, or lists of indices, give each writer its own part. The reader may have one, too.
     return written != nullptr && writes(of.mode) && of.memory == mine.memory && written->part.arguments == 0 &&
            !written->by_data && written->part.kind != ir::Part::Kind::Whole;
   };
@@ -90,7 +91,7 @@ bool RaceQuestions::one_kernel_on_parts(const Pending& mine, const Pending& earl
   if (now.work != ir::Work::Kernel || before.work != ir::Work::Kernel || now.name != before.name) return false;
   if (mine.arguments != earlier.arguments) return true;
   const bool same_op = values_.origin(mine.op) == values_.origin(earlier.op);
-  // Equal texts are equal values only within one run of one function.
+  // Equal texts mean equal values only within one run of one function.
   const bool one_run = !same_op && !values_.of_a_callee(look_.index) && !values_.of_a_callee(earlier.op);
   if (!values_.precise(mine.arguments) && !one_run) return true;
   for (std::size_t i = 0; i < now.accesses.size() && i < before.accesses.size(); ++i) {
@@ -112,29 +113,29 @@ std::string RaceQuestions::returns_early(const Pending& earlier) const {
   return std::ranges::all_of(rules, same) && !rules.empty() ? ordering::rule_id(rules.front().documented_rule) : "";
 }
 
-void RaceQuestions::tell_devices(Hazard& hazard, ValueId earlier, ValueId later) const {
+void RaceQuestions::note_devices(Hazard& hazard, ValueId earlier, ValueId later) const {
   if (!look_.order->on_two_devices(values_, earlier, later)) return;
-  const auto tell = [this](Thing& stream, ValueId value) {
+  const auto note = [this](Thing& stream, ValueId value) {
     if (const std::string* device = values_.default_stream_device(value)) stream.name += " of device " + *device;
   };
-  tell(hazard.earlier->stream, earlier);
-  tell(hazard.later.stream, later);
+  note(hazard.earlier->stream, earlier);
+  note(hazard.later.stream, later);
 }
 
 void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pending& earlier) {
   if (earlier.access == kEventRecord || !related(values_, earlier.memory, mine.memory)) return;
   if (is_message(values_, earlier)) return meets_message(access, mine, earlier);
-  // R-GRF-35: launches of one executable graph, and no other is known from inside.
+  // R-GRF-35 orders launches of one executable graph. What other graphs access is not known.
   if (look_.op->work == ir::Work::GraphLaunch && values_.op(earlier.op).work == ir::Work::GraphLaunch) return;
   if (Order::one_stream(values_, earlier.stream, mine.stream) ||
       look_.order->surely_before(values_, sets_, earlier.must, mine.stream)) {
     if (earlier.access == kRelease) use_after_free(access, mine, earlier);
     if (overtakes(access, mine, earlier)) return;
-    return look_.note_calm(earlier);
+    return look_.note_ordered(earlier);
   }
   Sure meet = overlap(values_, earlier, mine);
   if (meet == Sure::Maybe && look_.first_rounds.meet(earlier, mine)) meet = Sure::Yes;
-  // Who is given a block by a pool uses it from its start.
+  // A user that a pool gives a block to uses it from its start.
   if (meet == Sure::Maybe && earlier.given_back != kNoOp) meet = Sure::Yes;
   const Pending* const joined = meet == Sure::Maybe ? joined_part(mine, earlier) : nullptr;
   if (joined != nullptr) meet = Sure::Yes;
@@ -150,7 +151,7 @@ void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pe
   const bool definite = meet == Sure::Yes && fights && differ && !perhaps_ordered &&
                         !one_kernel_on_parts(mine, earlier) && !shared_out(mine, earlier) &&
                         (earlier.access != kRelease || look_.always_after(earlier));
-  // R-SOA-04: in whatever order the two run.
+  // R-SOA-04: it is an error in whatever order the two run.
   if (earlier.access == kRelease && (!definite || earlier.leans)) return use_after_free(access, mine, earlier);
   Hazard hazard = look_.start(Check::CrossStreamRace, !definite                       ? Level::Maybe
                                                       : earlier.leans                 ? Level::Latent
@@ -162,7 +163,7 @@ void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pe
   hazard.later.mode = mine.mode;
   hazard.earlier = witness_.action(earlier);
   hazard.buffer = witness_.memory(mine.memory, access.memory, look_.index);
-  tell_devices(hazard, earlier.stream, mine.stream);
+  note_devices(hazard, earlier.stream, mine.stream);
   explain(look_, hazard, earlier, mine.stream);
   if (hazard.level < Level::Maybe && joined == nullptr && are_by_lists(values_, earlier, mine)) {
     const OpIndex wait = waited_since(mine, earlier);
@@ -173,13 +174,13 @@ void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pe
            witness_.where(wait)});
   }
   if (hazard.level == Level::Likely && presumed)
-    look_.tell_presumption(hazard, mine.mode == ir::Mode::Unknown ? mine.op : earlier.op);
+    look_.note_presumption(hazard, mine.mode == ir::Mode::Unknown ? mine.op : earlier.op);
   if (hazard.level == Level::Likely && joined != nullptr)
     hazard.evidence.push_back({"another part of '" + hazard.buffer.name + "' is written here, and stream '" +
                                    hazard.later.stream.name + "' waits for that",
                                witness_.where(joined->op)});
-  look_.tell_belief(hazard, earlier.stream, mine.stream);
-  look_.tell_pool(hazard, earlier);
+  look_.note_belief(hazard, earlier.stream, mine.stream);
+  look_.note_pool(hazard, earlier);
   look_.undecided = look_.undecided || (hazard.level == Level::Maybe && meet == Sure::Yes && fights);
   if (!differ && !ordered_somewhere) {
     const std::string &mine_is = hazard.later.stream.name, &other_is = hazard.earlier->stream.name;
@@ -206,7 +207,7 @@ void RaceQuestions::race(const ir::Access& access, const Pending& mine, const Pe
 }
 
 void RaceQuestions::meets_message(const ir::Access& access, const Pending& mine, const Pending& message) {
-  if (sets_.has(message.must, kHost)) return look_.note_calm(message);
+  if (sets_.has(message.must, kHost)) return look_.note_ordered(message);
   const Sure meet = message_overlap(values_, message, mine), fight = conflict(message.mode, mine.mode);
   if (meet == Sure::No || fight == Sure::No) return;
   const bool presumed =
@@ -221,7 +222,7 @@ void RaceQuestions::meets_message(const ir::Access& access, const Pending& mine,
   hazard.later.mode = mine.mode;
   hazard.earlier = witness_.action(message);
   hazard.buffer = witness_.memory(mine.memory, access.memory, look_.index);
-  if (hazard.level == Level::Likely) look_.tell_presumption(hazard, mine.op);
+  if (hazard.level == Level::Likely) look_.note_presumption(hazard, mine.op);
   look_.undecided = look_.undecided || (hazard.level == Level::Maybe && meet == Sure::Yes && fight == Sure::Yes);
   if (hazard.level == Level::Maybe && !perhaps_over)
     hazard.condition = "both use the same part of '" + hazard.buffer.name + "'";
@@ -251,7 +252,7 @@ void RaceQuestions::races() {
 }
 
 void RaceQuestions::released_races() {
-  // Each is reported where it was called; the order is that of the group's end.
+  // Each call is reported where it stands, with the order at the end of the group.
   const OpIndex end = look_.index;
   for (const Pending& mine : look_.order->released()) {
     look_.turn_to(mine.op);

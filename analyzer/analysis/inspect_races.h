@@ -20,28 +20,27 @@ class RaceQuestions : Questions {
 
  private:
   void races();
-  /// At the end of a group: the calls in it that begin here.
+  /// At the end of a group: its calls, whose work begins here.
   void released_races();
   void race(const ir::Access& access, const Pending& mine, const Pending& earlier);
-  /// Work against what a message-passing library does beside all streams.
+  /// Work against an access of a message-passing library, which is in no stream.
   void meets_message(const ir::Access& access, const Pending& mine, const Pending& message);
   void use_after_free(const ir::Access& access, const Pending& mine, const Pending& free);
-  /// Which default stream, where the two are of two devices.
-  void tell_devices(Hazard& hazard, ValueId earlier, ValueId later) const;
-  /// The rule by which a synchronous copy or fill may still run when it has returned; empty: none, or more than one.
+  /// Says which default stream is meant, if the two belong to different devices.
+  void note_devices(Hazard& hazard, ValueId earlier, ValueId later) const;
+  /// The rule by which a synchronous copy or fill may still run after its return; empty: none, or more than one.
   [[nodiscard]] std::string returns_early(const Pending& earlier) const;
   [[nodiscard]] bool one_kernel_on_parts(const Pending& mine, const Pending& earlier) const;
-  /// Another kernel that writes a part of the same buffer and for which the reader's stream waits; nullptr: there is
-  /// none. A kernel that reads wherever data tells it to needs the parts of all, unless its stream waits for the rest
-  /// later.
+  /// Another kernel that writes a part of the same buffer, for which the reader's stream has waited; nullptr: there is
+  /// none. A kernel that reads at indices from memory needs all parts, unless its stream waits for the rest later.
   [[nodiscard]] const Pending* joined_part(const Pending& mine, const Pending& earlier) const;
-  /// Where, since the earlier access, the one stream has waited for an event of the other, which does not cover it;
-  /// kNoOp: nowhere.
+  /// The op by which, since the earlier access, the one stream has waited for an event of the other that does not cover
+  /// the access; kNoOp: there is none.
   [[nodiscard]] OpIndex waited_since(const Pending& mine, const Pending& earlier) const;
-  /// Somewhere in the function the event is recorded in the stream.
+  /// The function records the event in the stream.
   [[nodiscard]] bool records(ValueId event, ValueId stream) const;
   [[nodiscard]] bool waits_later(const Pending& mine, const Pending& earlier) const;
-  /// Both are kernels that only write where what they read elsewhere tells them to: two halves of one result, say.
+  /// Both are kernels that write at indices from memory: they may write two halves of one result.
   [[nodiscard]] bool shared_out(const Pending& mine, const Pending& earlier) const;
 
   // inspect_dependents.cpp

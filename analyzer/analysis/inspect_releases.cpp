@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Following releases. The essay is in inspect_releases.h.
+// Following releases. inspect_releases.h explains it.
 #include "analyzer/analysis/inspect_releases.h"
 
 #include <algorithm>
@@ -98,7 +98,7 @@ void ReleaseQuestions::conclude() {
     Raised& raised = *held.raised;
     if (held.in_order && !held.given_out) {
       settled_.emplace_back(raised.hazard.later.where, raised.hazard.earlier->where);
-      look_.choice.note_calm(release, use);
+      look_.choice.note_ordered(release, use);
       if (!held.open) continue;
     }
     const bool maybe =

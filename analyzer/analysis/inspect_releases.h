@@ -14,15 +14,16 @@
 //                         begins with the wait
 //   neither               the function ends: reported
 //
-// Where it ends out of order on one way and is in order on another, as after the last turn of such a loop, or what
-// orders it is only perhaps there (a wait on some way, a call that is not known), it is Maybe. What follows the end of
-// the function is the caller's affair, but some of that is in sight. Maybe is, besides, a release at the end
+// The report is Maybe if the release is in order on one path and not on another, as after the last turn of such a loop;
+// or if it is not certain that something orders it (a wait on one path only, an unknown call). What follows the end of
+// the function is up to the caller, but some of that is in sight. A release that is still unordered at the end of the
+// function is Maybe, too, in three cases:
 //
-//   * that is in order where another function of the translation unit goes on after the call (Settled);
-//   * of a stream that works in this function only after it has waited for the stream of the use, as far as what the
-//     caller had enqueued, by the record that owe() puts at the begin (duties.h): called again, it waits for the use;
-//   * that an event is recorded behind which the home stream waits for in this function before it allocates, as it was
-//     recorded the last time.
+//   * Another function of the translation unit calls this one, and there the release is in order (Settled).
+//   * All work of the home stream in this function comes after the record that owe() puts at the begin (duties.h), and
+//     that record is on the stream of the use: when the function is called again, the home stream waits for the use.
+//   * An event is recorded behind the use, and before the home stream allocates in this function it waits for that
+//     event, as the last call recorded it.
 //
 // Work of the home stream that allocates nothing is harmless: nobody is given the block. A kernel and calls that are
 // not known are taken to allocate nothing.
@@ -59,12 +60,12 @@ class ReleaseQuestions : Questions {
   /// What follows a release.
   struct Held {
     std::optional<Raised> raised;  ///< none yet: of a loop, what follows is looked at first
-    bool given_out = false;        ///< it may be, on some way on
-    bool surely = false;           ///< out of order there
-    bool in_order = false;         ///< on some way on
-    bool open = false;             ///< on some way on the function ends first
-    bool perhaps = false;          ///< it may be in order then
-    Pending at_end;                ///< the use, as it is there
+    bool given_out = false;        ///< on some path from here its block may be handed out
+    bool surely = false;           ///< on that path it is certainly out of order
+    bool in_order = false;         ///< on some path from here
+    bool open = false;             ///< on some path the function ends first
+    bool perhaps = false;          ///< at the end of the function it may be in order
+    Pending at_end;                ///< the use, as it is at the end of the function
   };
   /// The home stream may hand the block out, or (`ends`) the function ends.
   void judge(const Pending& use, bool ends);

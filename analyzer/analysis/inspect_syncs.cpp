@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is right but slow, as far as the state tells: synchronisations that wait for too much or for nothing, and
-// asynchronous copies that are none.
+// Code that is correct but slow, as far as the state shows it: synchronisations that wait for too much or for nothing,
+// and asynchronous copies that do not run asynchronously.
 //
 // A device-wide synchronisation is only reported where all work that may be in flight was enqueued here, on streams
 // with names; work of callers is not seen, so the advice holds for this function's own work. Where only the default
@@ -63,7 +63,7 @@ void SyncQuestions::redundant_sync() {
     return look_.raise({.hazard = std::move(hazard), .later = look_.index, .earlier = before});
   }
 
-  // The very next thing is a copy that waits by itself. With a line between them it may be a measurement that ends.
+  // The next op is a copy that waits by itself. With a line between the two, the wait may end a measurement.
   const std::vector<ir::Op>& ops = values_.function().blocks[look_.block].ops;
   std::uint32_t next = look_.position + 1;
   while (next < ops.size() && (ops[next].kind == OpKind::Assign || ops[next].kind == OpKind::Fresh)) ++next;
@@ -103,7 +103,7 @@ void SyncQuestions::redundant_event_sync() {
   OpIndex before = kNoOp;
   for (OpIndex op : sets_[record->since]) {
     const OpKind kind = values_.op(op).kind;
-    // What a library waits for may be less than it seems.
+    // A library may wait for less than its call suggests.
     if (kind == OpKind::SyncStream && values_.op(op).work == ir::Work::Library) return;
     if (kind == OpKind::SyncDevice || kind == OpKind::SyncStream || kind == OpKind::SyncEvent) before = op;
   }

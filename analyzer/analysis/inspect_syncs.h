@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Questions about what is right but slow. The essay is in inspect_syncs.cpp.
+// Questions about code that is correct but slow. inspect_syncs.cpp explains it.
 #pragma once
 
 #include "analyzer/analysis/look.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which families are asked at an op, and in what order. The essay is in inspector.h.
+// Which families are asked at an op, and in what order. inspector.h explains it.
 #include "analyzer/analysis/inspector.h"
 
 namespace streamsan::analyzer {

@@ -9,7 +9,7 @@
 //   inspect_releases.h  the ends of tensors against work, and what follows them
 //   inspect_handles.h   events, destroyed handles
 //   inspect_capture.h   calls that a capture does not allow
-//   inspect_syncs.h     what is right but slow
+//   inspect_syncs.h     code that is correct but slow
 //
 // All of them are given one look: an op, and what holds before it (look.h). cause.h finds out why there is no order;
 // choice.h decides which of the hazards are reported.
@@ -37,11 +37,11 @@ class Inspector {
 
   void at(const Store& store, const Order& order, std::uint32_t block, std::uint32_t position);
   std::vector<Hazard> take();
-  /// Some hazard is Maybe because two streams are not known to be two.
+  /// Some hazard is Maybe because two streams are not known to differ.
   [[nodiscard]] bool undecided() const { return look_.undecided; }
   /// The releases that an analysis of only a part of the function would report.
   [[nodiscard]] const std::vector<Settled>& settled() const { return releases_.settled(); }
-  /// What looking has cost, besides a look at each op.
+  /// The steps that the questions took, in addition to one per op.
   [[nodiscard]] std::uint64_t steps() const { return look_.first_rounds.steps(); }
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A function captures work on memory, instantiates the graph into a field, and frees the memory: the graph keeps the
-// address. The free itself may be harmless, as nothing runs by then; the launch, in another function, is not. So it is
-// reported there, with the free as the other side. A graph is known by its class and field.
+// address. The free itself may be harmless, because no work runs by then; the launch, in another function, is not. So
+// the hazard is reported at the launch, with the free as the other side. A graph is identified by its class and field.
 #include "analyzer/analysis/kept_graphs.h"
 
 #include <set>
@@ -18,7 +18,7 @@ using ir::Place;
 
 namespace {
 
-/// Graphs that `function`, which is closed, leaves instantiated in fields.
+/// The graphs that the closed function `function` instantiates and leaves in fields.
 std::set<std::string> kept_graphs(const ir::Function& function) {
   std::set<std::string> kept;
   for (const ir::Block& block : function.blocks)

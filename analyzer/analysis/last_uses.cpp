@@ -2,13 +2,13 @@
 //
 // Variables of inlined callees that nothing uses any more.
 //
-// A closed function has the variables of all its callees, of each call its own. What they hold would be carried along
-// through the whole function, and merged at the head of every loop around the call. So it is dropped where a block
-// starts, if no way from there comes to a use that has no store to the whole variable in front of it.
+// A closed function has the variables of all its callees, separate ones for each call. Their values would be carried
+// along through the whole function, and merged at the head of every loop around the call. So a value is dropped at the
+// start of a block if every path from there stores to the whole variable before it uses the variable.
 //
-// Followed are variables that only assignments, expressions and the end of their lives name: a handle that an operation
-// is given is looked at from elsewhere, too, to say what would have ordered it. And nothing may hold the address of
-// one.
+// A variable is followed only if it is named in assignments, expressions and the end of its life, and nowhere else. A
+// handle that an operation is given is also looked at later, to say what would have ordered the operation. And nothing
+// may hold the address of the variable.
 #include "analyzer/analysis/last_uses.h"
 
 #include "analyzer/ir/walk.h"
@@ -34,7 +34,7 @@ void for_each_variable(const ir::Function& function, ir::ExprId expr, const Visi
   for (const ir::PlaceId use : function[expr].uses) for_each_variable(function, use, visit);
 }
 
-/// Of one op, the whole variable that it writes aside.
+/// The variables that one op uses, except the whole variable that it writes.
 template <typename Visit>
 void for_each_use(const ir::Function& function, const ir::Op& op, const Visit& visit) {
   if (op.target != ir::kNoPlace && function[op.target].base != ir::kNoPlace)

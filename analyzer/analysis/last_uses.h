@@ -15,7 +15,7 @@ class LastUses {
  public:
   explicit LastUses(const ir::Function& function);
 
-  /// Nobody uses the value that the variable holds at the start of `block`.
+  /// Nothing uses the value that the variable holds at the start of `block`.
   [[nodiscard]] bool is_dead(std::size_t block, ir::PlaceId variable) const {
     const std::uint32_t number = numbers_[static_cast<std::size_t>(variable)];
     return number != kNotFollowed && !has(alive_[block], number);
@@ -31,7 +31,7 @@ class LastUses {
   void follow();
 
   const ir::Function& function_;
-  std::vector<std::uint32_t> numbers_;  ///< by place: of a variable that is followed
+  std::vector<std::uint32_t> numbers_;  ///< by place: the number of a followed variable
   std::uint32_t count_ = 0;
   std::vector<Set> alive_;  ///< by block: at its start
 };

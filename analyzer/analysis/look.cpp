@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is true of the op that is looked at, and of its place in the function. The essay is in look.h.
+// Facts about the current op, and about its place in the function. look.h explains it.
 #include "analyzer/analysis/look.h"
 
 #include <utility>
@@ -31,7 +31,7 @@ bool Look::ordered_on_some_path(const Pending& earlier, ValueId later) const {
 
 bool Look::of_earlier_iteration(const Pending& earlier) const {
   if (earlier.earlier_iteration && inside_same_loop(earlier)) return true;
-  // Rounds that are looked at one by one are copies of one op.
+  // The rounds of a loop that was written out are copies of one op.
   return earlier.op != index && op->origin != ir::Op::kNoOrigin && values.op(earlier.op).origin == op->origin;
 }
 
@@ -50,7 +50,7 @@ bool Look::inside_same_loop(const Pending& earlier) const {
 bool Look::always_after(const Pending& earlier) const {
   if (is_in(earlier, block)) return earlier.op < index;
   if (is_in(earlier, 0)) return true;
-  // Is there a way around it?
+  // Is there a path around it?
   return !ir::reached(values.function(), {0}, [&](std::size_t, std::size_t to) { return !is_in(earlier, to); })[block];
 }
 
@@ -73,19 +73,19 @@ Raised Look::raised(Hazard hazard, const Pending& earlier, ValueId memory, Value
           .other_iteration = of_earlier_iteration(earlier)};
 }
 
-void Look::tell_belief(Hazard& hazard, ValueId one, ValueId other) const {
+void Look::note_belief(Hazard& hazard, ValueId one, ValueId other) const {
   if (beliefs == nullptr || values.proved_different(one, other)) return;
   if (auto evidence = beliefs->why(one, other)) hazard.evidence.push_back(std::move(*evidence));
 }
 
-void Look::tell_pool(Hazard& hazard, const Pending& earlier) const {
+void Look::note_pool(Hazard& hazard, const Pending& earlier) const {
   if (earlier.given_back == kNoOp || hazard.level == Level::Maybe) return;
   if (hazard.level == Level::Definite) hazard.level = Level::Likely;
   hazard.evidence.push_back({"the block goes back to its pool here, which hands it out again without waiting",
                              witness.where(earlier.given_back)});
 }
 
-void Look::tell_presumption(Hazard& hazard, OpIndex launch) const {
+void Look::note_presumption(Hazard& hazard, OpIndex launch) const {
   hazard.evidence.push_back({"the code of this kernel is not in sight: that it uses '" + hazard.buffer.name +
                                  "', which it is given, is presumed",
                              witness.where(launch)});

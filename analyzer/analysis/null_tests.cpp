@@ -5,11 +5,11 @@
 //   float*& slot = scratch_[size];
 //   if (slot == nullptr) cudaMalloc(&slot, size);
 //
-// A pointer that was just set to null, or just given memory, answers by itself. Of a slot that was there before the
-// function was entered it is not known; but where all that is done about null is to fill the slot, the calls of
-// interest are those that find it filled: two of them use the same memory, and the first one differs from them in
-// nothing but the allocation. So it is taken to be filled. What fills it may be a variable, and who finds it filled may
-// return in front of that:
+// For a pointer that was just set to null, or just given memory, the answer is known. For a slot that existed before
+// the function was entered it is not. But if the branch for null only fills the slot, the calls of interest are those
+// that find it filled: two of them use the same memory, and the first call differs from them only in the allocation. So
+// the slot is assumed to be filled. It may be filled from a variable, and the path that finds it filled may return
+// first:
 //
 //   if (slot != nullptr) return slot;
 //   cudaMalloc(&made, size);
@@ -30,7 +30,7 @@ namespace {
 
 using ir::OpKind;
 
-/// A path and nothing else. How it is spelled says little: the text of an inlined callee is that of its source.
+/// The expression is a path and nothing else. Its spelling is no help: an inlined callee has the text of its source.
 bool is_path(std::string_view text) {
   if (text.empty() || text.front() == '!' || text.front() == '-' || text.front() == '~') return false;
   int depth = 0;
@@ -41,7 +41,7 @@ bool is_path(std::string_view text) {
   return true;
 }
 
-/// Of a condition that reads one pointer: the successor where it is null; 2: it asks something else.
+/// For a condition that reads one pointer: the successor for a null pointer; 2: it tests something else.
 std::size_t null_successor(std::string_view text) {
   static constexpr std::array<std::string_view, 4> kNull = {"nullptr", "NULL", "0", "__null"};
   for (const std::string_view null : kNull)
@@ -66,7 +66,7 @@ bool may_be_null(ir::TypeKind type) {
   return type == ir::TypeKind::Pointer || type == ir::TypeKind::Stream || type == ir::TypeKind::Event;
 }
 
-/// Of what the ops of these blocks are copies, as far as they are.
+/// The origins of those ops of these blocks that are copies.
 std::set<std::uint32_t> origins(const ir::Function& function, const std::vector<bool>& blocks) {
   std::set<std::uint32_t> result;
   for (std::size_t i = 0; i < blocks.size(); ++i)
@@ -76,7 +76,7 @@ std::set<std::uint32_t> origins(const ir::Function& function, const std::vector<
   return result;
 }
 
-/// Equal but for what stands as an index: an entry by its key, and by an iterator.
+/// The two are equal except for indices: an entry named by its key, and by an iterator.
 bool alike(const ir::Function& function, ir::PlaceId a, ir::PlaceId b) {
   while (a != b) {
     const ir::Place &left = function[a], &right = function[b];
@@ -119,7 +119,7 @@ bool NullTests::fills(std::size_t test, ir::BlockId from, ir::BlockId behind, ir
     const ir::Block& block = function_.blocks[static_cast<std::size_t>(region[i])];
     bool joins = false;
     for (const ir::Op& op : block.ops) {
-      // Where paths are kept apart (ir/paths.h), what is behind the join stands there once for each.
+      // Where paths are kept apart (ir/paths.h), the code behind the join has a copy for each.
       joins = joins || joined.contains(op.origin);
       if (joins) break;
       if (op.kind == OpKind::Allocate && !op.tensor) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Branches that tell what an integer is.
+// Branches that show the value of an integer.
 //
 //   if (used_ == 0) return;
 //   launch(half_[0]);
 //   used_ = 0;
 //
-// Behind it `used_` is 0 on both paths, but one of them only asks. Two values that meet get a new name, of which
-// nothing is known; so before they meet, the path that asked is given the number that the other one holds. Only then:
-// on a path of its own the integer keeps its name, which other places may be called by.
+// Behind the branch `used_` is 0 on both paths, but on one of them it was only tested. Two values that are joined get a
+// new name, of which nothing is known. So before the join, the tested path gets the number that the other path holds.
+// It gets it only then: until the join the integer keeps its name, because the names of other places may contain it.
 #include "analyzer/analysis/number_tests.h"
 
 #include <string>

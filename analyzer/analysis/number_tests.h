@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Branches that tell what an integer is. See number_tests.cpp.
+// Branches that show the value of an integer. number_tests.cpp explains it.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,22 @@ class NumberTests {
  public:
   explicit NumberTests(const ir::Function& function);
 
-  /// Before the blocks `before`, which end in `ends`, meet at block `to`: where one of them holds a number, another one
-  /// of which a branch says the same number is given it.
+  /// Called before the states `ends` of the blocks `before` are joined at block `to`. If a place holds a number in one
+  /// state, and a branch shows the same number for another state, that state gets the number, too.
   void settle(Values& values, std::uint32_t to, const std::vector<std::uint32_t>& before, Ends& ends) const;
 
  private:
   struct Test {
     ir::PlaceId place = ir::kNoPlace;
     std::int64_t number = 0;
-    std::size_t equal = 0;  ///< the successor where it is that number
+    std::size_t equal = 0;  ///< the successor if it is that number
   };
-  /// What is known on the way from the end of one block to another.
+  /// The test whose outcome holds on the edge from one block to another; nullptr: none.
   [[nodiscard]] const Test* on_the_way(std::uint32_t from, std::uint32_t to) const;
 
   const ir::Function& function_;
-  std::vector<Test> tests_;                                ///< by block; place kNoPlace: it asks something else
-  std::vector<std::optional<std::uint32_t>> only_before_;  ///< by block that has no ops
+  std::vector<Test> tests_;                                ///< by block; place kNoPlace: the block tests something else
+  std::vector<std::optional<std::uint32_t>> only_before_;  ///< for a block without ops: its only predecessor
 };
 
 }  // namespace streamsan::analyzer

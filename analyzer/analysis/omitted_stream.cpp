@@ -2,27 +2,34 @@
 //
 // omitted-stream: a call that leaves its stream argument out, where the function has a stream to work on.
 //
-// A function that takes a stream promises to work on it. One launch in it without a stream goes to the default stream,
-// which is the same only for callers that pass 0; for all others it runs beside the work around it. What makes this
-// certain enough to be reported is that the argument is left out: who writes 0 has chosen. Evidence is the parameter,
-// or the work of the same function on a stream that it got elsewhere (the current stream of a framework, that of an
-// object which it is given), if it shares memory with the call. Evidence, too, is a tensor that the function makes and
-// gives to the call: it belongs to the current stream, on which it was filled and its memory goes back. That counts
-// where tensors come from the caller or go to it: in a whole program of one function the current stream is the default
-// one. So is a tensor that the function is given: its caller has filled it on the current stream, and goes on there.
+// A function that takes a stream promises to work on it. A launch without a stream goes to the default stream. That is
+// the same stream only for callers that pass 0; for all others the launch runs beside the work around it. This is
+// certain enough to be reported because the argument is left out: an author who writes 0 has chosen. The evidence that
+// the function has a stream is one of these:
+//   * a stream parameter;
+//   * work of the same function on a stream that it got elsewhere (the current stream of a framework, the stream of an
+//     object which it is given), if that work shares memory with the call;
+//   * a tensor that the function makes and gives to the call: it was filled on the current stream, and its memory goes
+//     back there. That counts only where tensors come from the caller or go to it: in a whole program of one function
+//     the current stream is the default one;
+//   * a tensor that the function is given: its caller has filled it on the current stream, and goes on there.
 //
-// A stream that is a field which nobody sets is left out as well (unset_stream.cpp): of a variable that is made here,
-// if its class is the file's own and says null of it, or if it is filled here, as a cudaLaunchConfig_t, all but its
-// stream.
+// A stream field that nobody sets counts as left out (unset_stream.cpp) if the variable is made here and
+//   * its class is the file's own and initialises the field to null; or
+//   * all fields but the stream are filled in here, as those of a cudaLaunchConfig_t.
 //
-// An algorithm of Thrust whose policy names no stream leaves it out, too. But the host waits for it: it harms nobody
-// but work on the stream that is enqueued before it, on memory that both use, and that nothing has waited for.
+// An algorithm of Thrust whose policy names no stream leaves it out, too. But the host waits for it. So it can only
+// conflict with work on the stream that was enqueued before it, uses the same memory, and was not waited for.
 //
-// Silent: a parameter without a name, by a reference that is set or only passed on, or without another use, or that the
-// function asks about (`if (stream == nullptr)`); a stream that this function creates, since the engine knows what kind
-// it is and what follows; event records, which are mostly for timing; a call after which the host waits for everything
-// before other work is enqueued; a function that orders the default stream with an event; a call of a function of the
-// project of which no body that enqueues on its stream is in sight, or whose body waits for that stream.
+// Silent:
+//   * a parameter that has no name, or no other use; that is a reference which is set or only passed on; or that the
+//     function asks about (`if (stream == nullptr)`);
+//   * a stream that this function creates: the engine knows its kind and what follows;
+//   * event records, which are mostly for timing;
+//   * a call after which the host waits for everything before other work is enqueued;
+//   * a function that orders the default stream with an event;
+//   * a call of a function of the project, if no body that enqueues on its stream is in sight, or if the body waits for
+//     that stream.
 #include "analyzer/analysis/omitted_stream.h"
 
 #include <algorithm>
@@ -120,7 +127,7 @@ class Omitted {
     return false;
   }
 
-  /// On some way on, the host waits for everything before other work is enqueued.
+  /// On some path from here, the host waits for everything before other work is enqueued.
   [[nodiscard]] bool waited_for(const ir::Block& block, const Op& op) const {
     enum class Met : std::uint8_t { Nothing, Sync, Work };
     const auto meet = [this](const Op& later) {

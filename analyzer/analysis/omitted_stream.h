@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Work whose stream was forgotten, in a function that is given one. See omitted_stream.cpp for the essay.
+// Work whose stream was forgotten, in a function that is given one. omitted_stream.cpp explains it.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Joining, aging and asking the order. The essay is in order.h; what an op does to it is in order_step.h.
+// Joins, ages and queries the order. order.h explains it; order_step.h has the effect of an op on it.
 #include "analyzer/analysis/order.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 auto which(const Pending& p) { return std::tie(p.op, p.access, p.memory, p.offset, p.stream); }
 
 void join_pending(Sets& sets, Pending& mine, const Pending& theirs) {
-  // What the host knows to be complete is before everything: its set stands for all tokens.
+  // An access that the host knows to be complete is before everything: its set stands for all tokens.
   const bool all_of_mine = sets.has(mine.must, kHost), all_of_theirs = sets.has(theirs.must, kHost);
   if (all_of_mine == all_of_theirs) {
     mine.must = sets.intersect(mine.must, theirs.must);
@@ -54,7 +54,7 @@ Map aged_keys(Values& values, Map map, const Aging& aging) {
 
 Span span_of(const Values& values, ValueId pointer) {
   const Value& value = values[pointer];
-  // Nothing is 0 steps further on, however long a step is.
+  // An offset of 0 steps is 0, whatever the length of a step.
   if (value.kind == Value::Kind::Shifted) return {value.since, values[value.key].constant == 0 ? kWhole : value.key};
   return {pointer, kWhole};
 }
@@ -103,7 +103,7 @@ bool Order::perhaps_before(const Values& values, const Sets& sets, SetId may, Va
 }
 
 const EventState* Order::event(ValueId event) const {
-  // Made where that is not seen: a field that is nullptr first, and another one of those.
+  // Created out of sight: a field that is null first, and another such field.
   if (event == kNull) return nullptr;
   const auto it = events_.find(event);
   return it == events_.end() ? nullptr : &it->second;
@@ -259,8 +259,8 @@ void Order::age(Values& values, Sets& sets, const Aging& aging) {
 
 namespace {
 
-/// The state of one event on two paths. That it was recorded in an earlier iteration of a loop is kept although it was
-/// not in the first: what is known of the record concerns only the iterations in which there is one.
+/// The state of one event on two paths. A record of an earlier iteration of a loop is kept, although the first
+/// iteration has none: facts about the record only concern iterations that have one.
 EventState joined(const EventState& mine, const EventState& theirs, bool back_edge) {
   if (mine.never != theirs.never) {
     EventState recorded = mine.never ? theirs : mine;
@@ -280,8 +280,8 @@ EventState joined(const EventState& mine, const EventState& theirs, bool back_ed
 }  // namespace
 
 void Order::join_events(const Values& values, const Order& other, bool back_edge, bool& changed) {
-  // Absent on one side: of an element of an array of events the makers may tell that it was not recorded there. Else it
-  // was not created there, or nothing is known there; both count as nothing known.
+  // Absent on one side: for an element of an array of events, the makers may show that it was not recorded there. Else
+  // it was not created there, or nothing is known there; both count as nothing known.
   const EventState never{.never = true};
   for (const auto& [event, theirs] : other.events_)
     if (!events_.contains(event) && never_recorded(values, event)) {
@@ -353,7 +353,7 @@ bool Order::join(const Values& values, Sets& sets, const Order& other, bool back
   std::set_union(registered_.begin(), registered_.end(), other.registered_.begin(), other.registered_.end(),
                  std::back_inserter(registered));
   set(registered_, registered);
-  // Only what is so on both sides is kept.
+  // Only facts that hold on both sides are kept.
   const auto keep_common = [&changed](auto& mine, const auto& theirs) {
     changed = std::erase_if(mine, [&](const auto& entry) { return !theirs.contains(entry.first); }) != 0 || changed;
   };

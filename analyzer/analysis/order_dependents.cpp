@@ -2,7 +2,7 @@
 //
 // Programmatic launches: kernels that may begin before the kernel in front of them in their stream ends (R-LCH-02).
 //
-// To a stream belong two tokens more. `start`: all of a programmatic launch that is enqueued there from now on comes
+// A stream has two more tokens. `start`: all of a programmatic launch that is enqueued there from now on comes
 // after the access. `waited`: what such a launch does after its wait for the grid in front comes after it.
 //
 //   a kernel            its own accesses have {waited}: whoever waits, waits for it
@@ -11,10 +11,10 @@
 //                       follows them begins, at the earliest, when they have begun
 //   a record            likewise; of an event that is known to be made without timing, but for the accesses of its own
 //                       stream: the next launch may overlap the kernel in front of the record (R-LCH-02g)
-//   a programmatic B    that waits first: what its wait covers is before B's end and, unless B lets its dependents
-//                       begin before it has waited, before their begin: it gets {start}
-//                       that never waits: it passes nothing on (R-LCH-02d). What may still run at B's begin loses
-//                       {waited}: the wait of the next launch is for B alone
+//   a programmatic B,   the work that B's wait covers is over before B ends. Unless B lets its dependents begin before
+//   which waits first   it has waited, that work is also over before they begin: it gets {start}
+//   a programmatic B,   B passes no order on (R-LCH-02d). Work that may still run when B begins loses {waited}: the
+//   which never waits   wait of the next launch is for B alone
 //
 // Ordinary work behind all that is ordered by the stream's own token as ever (R-LCH-02e).
 //

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Allocations and frees, and what code that is not known may do with what it is given.
+// Allocations, frees, and the possible effects of unknown code on its arguments.
 //
-// A stream-ordered free is work that writes the memory, so that later uses meet it; a stream-ordered allocation
-// likewise. After any other free the memory is nobody's. Today cudaFree and cudaFreeHost wait for the device, which no
-// document promises: what was pending leans on that from then on.
+// A stream-ordered free is work that writes the memory, so that later uses conflict with it; so is a stream-ordered
+// allocation. After any other free the memory does not exist. Today's driver waits for the device in cudaFree and
+// cudaFreeHost, which no document promises: the order of pending accesses relies on that rule from then on.
 #include "analyzer/analysis/order_step.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ void OrderStep::allocate() {
   if (order_.capturing_ != Tri::No && op_.memory != MemoryKind::DeviceAsync) order_.made_inside_.emplace(made, index_);
   if (order_.capturing_ != Tri::No) return;
   const ValueId stream = this->stream();
-  // The blocks that this stream has got back may be given out: their story ends here.
+  // The blocks that went back in the order of this stream may be given out now: their marks end here.
   if (op_.tensor)
     std::erase_if(order_.pending_,
                   [&](const Pending& p) { return p.access == kReturned && values_.must_equal(p.home, stream); });
@@ -104,7 +104,7 @@ void OrderStep::free() {
   if (op_.memory == MemoryKind::Device || op_.memory == MemoryKind::Managed) lean_all(Rule::ALC_02);
 }
 
-/// What goes back may be a block of memory, or an object with pointers to several.
+/// Gives back a block of memory, or all blocks that an object has pointers to.
 void OrderStep::give_back() {
   std::vector<ValueId> given{store_.evaluate(values_, op_.source)};
   for (const auto& [value, type] : store_.reach(values_, op_.source)) given.push_back(value);
@@ -137,7 +137,7 @@ void OrderStep::escape() {
       if (order_.busy_.contains(value)) order_.strangers_ = true;
       for (Pending& p : order_.pending_) {
         if (over(p)) continue;
-        // Anything may have been made to wait for it, and it for anything.
+        // Any stream may have been made to wait for it, and it for any stream.
         if (perhaps(p, value)) p.may = sets_.add(p.may, kHost);
         p.may = sets_.add(p.may, stream_token(value));
       }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Events and synchronisation: who comes after what. The essay is in order_step.h.
+// The effects of events and synchronisation on the order. order_step.h explains it.
 #include "analyzer/analysis/order_step.h"
 
 #include <algorithm>
@@ -79,10 +79,10 @@ void OrderStep::run() {
       if (op_.kind == OpKind::Call) order_.opened_.clear();
       order_.quiet_.clear();
       order_.strangers_ = true;
-      // It may have forked a capture, and joined it.
+      // The unknown code may have forked a capture, and joined it.
       order_.perhaps_forked_ = true;
       order_.unjoined_.clear();
-      // It may have left another device current, but where this function switches none that is not expected.
+      // It may have made another device current; that is not expected if this function switches no device.
       if (order_.thread_.device != kFirstDevice) order_.thread_.device = kUnknown;
       return perhaps_host([](const Pending&) { return true; });
     case OpKind::Fresh:
@@ -166,7 +166,7 @@ void OrderStep::record() {
   if (order_.capturing_ != Tri::No || event == kUnknown) {
     if (event == kUnknown) order_.events_.clear();
     order_.events_.erase(event);
-    // What runs beside the capture, or becomes a node of its own, takes no stream into it.
+    // Work that runs beside the capture, or becomes a node of its own, brings no stream into the capture.
     if (op_.detail.empty() && order_.captured_.contains(stream)) {
       order_.capture_records_[event] = stream;
     } else {
@@ -256,8 +256,8 @@ void OrderStep::sync_stream(ValueId stream) {
     }
     note_edge(p);
   }
-  // What a library waits for may be less than it seems (results that stay on the device): it hides what it covers, and
-  // makes no other wait superfluous.
+  // A library may wait for less than its call suggests (results that stay on the device). So its wait hides hazards of
+  // the work that it covers, but makes no other wait redundant.
   if (op_.work == ir::Work::Library) return;
   std::erase_if(order_.busy_, [&](const auto& entry) {
     if (values_.must_equal(entry.first, stream)) return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One op's step from the order before it to the order after it. Private to order_*.cpp.
+// The effect of one op: it changes the order before the op into the order after it. Private to order_*.cpp.
 //
 // The rules are those of docs/model.md; their ids stand at the code. By family: order_step.cpp (events,
 // synchronisation), order_work.cpp (enqueued work, what the host waits for with it, and what programmatic launches
@@ -32,7 +32,7 @@ class OrderStep {
     for (Pending& p : order_.pending_)
       if (!over(p) && predicate(p)) p.may = sets_.add(p.may, kHost);
   }
-  /// The host stands for all tokens: a tombstone has no other.
+  /// The host has waited for it. The host's token stands for all: such an access, a tombstone, has no other token.
   void surely_host(Pending& p) { p.must = p.may = sets_.one(kHost); }
   [[nodiscard]] bool over(const Pending& p) const { return sets_.has(p.must, kHost); }
   ValueId stream() { return order_.stream_of(values_, store_, index_); }
@@ -45,37 +45,37 @@ class OrderStep {
   }
   bool perhaps_recorded(const Pending& p, ValueId event) const;
   void note_edge(Pending& p) {
-    constexpr std::size_t kMost = 16;  // They explain; the first ones are the most telling.
+    constexpr std::size_t kMost = 16;  // They serve explanations, and the first ones explain most.
     if (sets_[p.since].size() < kMost) p.since = sets_.add(p.since, index_);
   }
   /// R-STR-10: an action in the legacy stream waits for the blocking streams, and they wait for it.
   void barrier(ValueId stream);
   /// New work on the stream: synchronisations before it do not cover it.
   void disturb(ValueId stream);
-  /// Something may depend on the present record of the event.
+  /// Something may depend on the last record of the event.
   void use(ValueId event);
   void insert(const Pending& added) { streamsan::analyzer::insert(order_.pending_, added); }
   /// An access of this op without an ir::Access.
   Pending fresh(std::uint16_t access, ValueId pointer, ValueId stream);
   void enqueue();
-  /// What is captured: not run, but part of a graph.
+  /// Work that is captured: it does not run, but becomes part of a graph.
   void capture_work(ValueId stream);
   void capture_wait(ValueId stream, ValueId event);
-  /// A message-passing library begins, or the host has waited for it.
+  /// A message-passing library begins to use memory (post), or the host has waited for it (complete).
   void post();
   void complete();
   bool complete_at_return();
-  /// A synchronous call waits for earlier work of its stream, or may.
+  /// A synchronous call waits, or may wait, for earlier work of its stream.
   void host_waits_for_earlier(ValueId stream);
   /// Even an asynchronous copy may make the host wait, and then also for earlier work of its stream.
   void copy_waits(ValueId stream);
-  /// What the host knows of the new access when the call returns.
+  /// Adds the host to the new access, if the access is complete when the call returns.
   void host_side(Pending& p, const ir::Access& access);
-  /// From now on the event may have been recorded: here, or by code that has got hold of it.
+  /// From now on the event may have been recorded, here or by code that has the event.
   void recorded(ValueId event);
   void record();
   void wait();
-  /// For cause.cpp: what this op waits for.
+  /// Keeps the edge of this op for cause.cpp.
   void remember(ValueId stream, ValueId event);
   void sync_stream(ValueId stream);
   void sync_event();
@@ -84,17 +84,17 @@ class OrderStep {
   void destroy();
   void allocate();
   void forget_memory(ValueId memory);
-  /// A tensor ends: its block goes back in the order of the stream.
+  /// A tensor ends: its block goes back in the order of its home stream.
   void return_block(ValueId memory, ValueId home);
-  /// Today the host waits for all that is pending.
+  /// Today's driver makes the host wait for all pending accesses here, by an assumed rule.
   void lean_all(ordering::Rule rule);
-  /// Work that is not enqueued before the group ends.
+  /// Keeps work of a group back: it is enqueued at the end of the group.
   void hold_back(ValueId stream);
   void release();
   void group_begin();
   void group_end();
   void set_device();
-  /// A handle of the current device.
+  /// The op has made a handle, which belongs to the current device.
   void made();
   void swap_capture_mode();
   void free();
@@ -103,11 +103,11 @@ class OrderStep {
   void escape();
   /// Does this op record an event that was made without timing?
   [[nodiscard]] bool records_without_timing();
-  /// The op behind which a programmatic launch stands. Record: one of an event without timing.
+  /// What stands in front of a programmatic launch. Record: the record of an event without timing.
   enum class Behind : std::uint8_t { Work, Record };
-  /// Programmatic launches behind this op come after all that comes before it in the stream.
+  /// All work in front of this op in the stream comes before the programmatic launches behind it.
   void full_edge(ValueId stream, Behind behind = Behind::Work);
-  /// A programmatic launch in the stream.
+  /// The op is a programmatic launch in the stream.
   void overtake(ValueId stream);
 
   Values& values_;

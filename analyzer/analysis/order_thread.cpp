@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the host thread has set, and later calls depend on.
+// The state of the host thread that later calls depend on.
 //
 // THE DEVICE. A value stands for it: the version that a SetDevice made, or kFirstDevice. Two values are one device if
-// they are equal and precise, or were set from equal constants; they are two devices only if from different constants.
-// A handle belongs to the device that was current when it was created; so it is kept by the op that created it. Of
-// handles from outside nothing is known, but where no device was ever set all are taken to be of one. Used for three
-// things: a synchronisation of "the device" does not cover the streams of another; an event is not recorded in a stream
-// of another device: the call fails; and each device has its own default streams (R-STR-22), which blocking streams of
-// another take no part in.
+// they are equal and precise, or were set from equal constants. They are two devices only if they were set from
+// different constants. A handle belongs to the device that was current when it was created; so the device is kept by
+// the op that created the handle. The device of a handle from outside is not known; but if no device was ever set, all
+// handles are assumed to belong to one. The device matters in three cases: a synchronisation of "the device" does not
+// cover the streams of another; an event cannot be recorded in a stream of another device, the call fails; and each
+// device has its own default streams (R-STR-22), which do not wait for blocking streams of another.
 //
-// A DEFAULT STREAM is bound to the device at the call that names it, if that device was set from a constant. Else it is
-// one value for all devices, which is in order with each of them: order may be seen where there is none, and a race be
-// missed. So is a copy of the legacy stream that may be one between the memories of two devices (R-CPY-40).
+// A DEFAULT STREAM belongs to the device that is current at the call that names it, if that device was set from a
+// constant. Else one value stands for the default streams of all devices, which is in order with each of them: that may
+// miss a race. A copy in the legacy stream that may be between the memories of two devices (R-CPY-40) is treated so,
+// too.
 //
-// THE CAPTURE MODE. An exchange puts a variable's mode in place of the thread's, and the thread's into the variable; a
-// second one with the same variable puts both back. Which mode it is is not followed: in between, it may be relaxed.
+// THE CAPTURE MODE. An exchange swaps the thread's mode with that of a variable; a second one with the same variable
+// swaps them back. The mode itself is not followed: in between, it may be relaxed.
 //
-// GROUPS. Between ncclGroupStart and the end of the outermost group calls enqueue nothing. Their accesses are held back
-// under the names they had at the call, and become pending at the end, all at once: two of them are not compared.
-// Where it is not known whether a group is open nothing is held and nothing becomes pending: it may miss a race.
+// GROUPS. Between ncclGroupStart and the end of the outermost group, calls enqueue nothing. Their accesses are held
+// back under the names they had at the call, and all become pending at the end: two of them are not compared. If it is
+// not known whether a group is open, nothing is held back and nothing becomes pending: that may miss a race.
 #include <algorithm>
 #include <iterator>
 
@@ -28,7 +29,7 @@
 namespace streamsan::analyzer {
 namespace {
 
-/// Set from a constant: its text.
+/// The text of the constant that the device was set from; nullptr: none.
 const std::string* number(const Values& values, ValueId device) {
   const Value& value = values[device];
   if (value.kind != Value::Kind::Version) return nullptr;
@@ -158,7 +159,7 @@ void Order::join_thread(const Values& values, Sets& sets, const Order& other, bo
 }
 
 void OrderStep::made() {
-  // Made again: that of the last time is an older handle, but both are asked for by the op.
+  // The op runs again: its last handle becomes an older one, but both are kept under the op.
   HostThread& t = order_.thread_;
   const auto [it, added] = t.made_on.try_emplace(index_, t.device);
   if (!added) it->second = joined_device(values_, it->second, t.device);
@@ -191,7 +192,7 @@ void OrderStep::group_begin() {
 void OrderStep::group_end() {
   std::optional<std::uint32_t>& groups = order_.thread_.groups;
   if (groups == 1U) return release();
-  // Not begun here: then what it holds back was not seen either.
+  // The group did not begin here, so the calls that it holds back were not seen either.
   groups = groups && *groups > 0 ? *groups - 1 : 0;
 }
 

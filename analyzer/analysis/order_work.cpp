@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Enqueued work, and what the host has waited for when the call returns.
+// The effects of enqueued work, and which work the host has waited for when the call returns.
 //
-// Kinds of memory decide what a copy waits for (ordering/copies.h). Where a kind is not known, all kinds it can be are
-// tried: what all promise goes into `must`, what one promises into `may`, what one is only assumed to do makes the
-// access lean on that rule.
+// The kinds of memory decide what a copy waits for (ordering/copies.h). If a kind is not known, all possible kinds are
+// tried: a wait that all of them promise goes into `must`, a wait that one of them promises goes into `may`. If a kind
+// only waits by an assumed rule, the access keeps that rule (Pending::leans).
 //
-// What programmatic launches overtake, in full_edge() and overtake(), is explained in order_dependents.cpp.
+// order_dependents.cpp explains what programmatic launches overtake: full_edge() and overtake().
 #include "analyzer/analysis/order_step.h"
 
 #include <algorithm>
@@ -87,7 +87,8 @@ void OrderStep::enqueue() {
   if (order_.holds_back(op_)) return hold_back(stream);
   disturb(stream);
   if (order_.capturing_ != Tri::No) return capture_work(stream);
-  // Memory of a graph's allocation nodes has one address for all launches: freed between two, it lives again.
+  // Memory of a graph's allocation nodes has one address for all launches: if it was freed after one launch, the next
+  // launch allocates it again.
   if (op_.work == ir::Work::GraphLaunch)
     std::erase_if(order_.pending_, [](const Pending& p) { return p.access == kRelease; });
   if (op_.programmatic == ir::Certainty::No) {
@@ -100,7 +101,7 @@ void OrderStep::enqueue() {
     return;
   }
   barrier(stream);
-  // R-HST-06: it may tell a host thread that the work before it is done.
+  // R-HST-06: it may notify a host thread that the work before it is done.
   if (op_.work == ir::Work::HostFunction) perhaps_host([&](const Pending& p) { return perhaps(p, stream); });
   if (op_.form == ir::Form::Synchronous) {
     host_waits_for_earlier(stream);
@@ -148,7 +149,7 @@ void OrderStep::complete() {
   const auto made_by_post = [this](ValueId of) {
     return values_.precise(of) && values_[of].kind == Value::Kind::Version;
   };
-  // Each post has a lane of its own.
+  // Each post is ordered like a stream of its own.
   const auto another = [&](ValueId one) { return one != lane && made_by_post(one) && made_by_post(lane); };
   for (Pending& p : order_.pending_)
     if (is_message(values_, p) && !another(p.stream)) surely_host(p);
@@ -225,7 +226,7 @@ void OrderStep::host_side(Pending& p, const ir::Access& access) {
     if (rule.assumed == HostEffect::Complete && rule.leans() && !p.leans) p.leans = rule.assumed_rule;
   }
   if (all && !rules.empty()) return surely_host(p);
-  // Between host buffers, or with the device? Only a call that says it is synchronous is taken to be the former.
+  // The copy may be between host buffers or with the device. Only a synchronous call is assumed to be the former.
   if (some && op_.form == ir::Form::Synchronous) p.may = sets_.add(p.may, kHost);
 }
 
@@ -245,7 +246,7 @@ void OrderStep::full_edge(ValueId stream, Behind behind) {
   };
   for (Pending& p : order_.pending_) {
     if (over(p)) continue;
-    // R-LCH-02g: of its own stream nothing has ended for it.
+    // R-LCH-02g: for this record, no work of its own stream counts as ended.
     if (behind == Behind::Record && stream != kUnknown && values_.must_equal(p.stream, stream)) continue;
     if (stream == kUnknown) {
       p.may = both(p.may, p.stream);

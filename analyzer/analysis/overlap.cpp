@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Distances and lengths in bytes, as polynomials over the values of variables. The essay is in overlap.h.
+// Distances and lengths in bytes, as polynomials over the values of variables. overlap.h explains it.
 #include "analyzer/analysis/overlap.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using ir::Polynomial;
 
-/// `key` times `unit`; absent: not known, or not one value.
+/// `key` times `unit`; absent: it is not known, or not one value.
 std::optional<Polynomial> in_bytes(const Values& values, KeyId id, std::uint32_t unit) {
   const Key& key = values[id];
   if (key.constant) return Polynomial(*key.constant).times(Polynomial(unit));
@@ -36,23 +36,23 @@ std::optional<Polynomial> offset(const Values& values, const Pending& access) {
   return unit == 0 ? std::nullopt : in_bytes(values, access.offset, unit);
 }
 
-/// Absent: the call does not say, or not in a way that can be compared.
+/// The length of the access; absent: the call does not give it, or not in a form that can be compared.
 std::optional<Polynomial> length(const Values& values, const Pending& access) {
   return access.bytes == kWhole ? std::nullopt : in_bytes(values, access.bytes, 1);
 }
 
-/// No variable in it is subtracted, so that it is no less than its constant if none of them is negative.
+/// The polynomial subtracts no variable, so it is at least its constant if no variable is negative.
 bool grows(const Polynomial& polynomial) {
   return std::ranges::all_of(polynomial.terms(), [](const auto& term) { return term.second > 0; });
 }
 
-/// Of an access that is `bytes` long, and one that begins `distance` after it.
+/// The overlap of an access that is `bytes` long with one that begins `distance` after it.
 Sure reaches(const std::optional<Polynomial>& bytes, const Polynomial& distance) {
   const std::optional<Polynomial> rest = bytes ? bytes->plus(distance, -1) : std::nullopt;
   const std::optional<std::int64_t> left = rest ? rest->constant() : std::nullopt;
   if (!left) return Sure::Maybe;
   if (*left <= 0) return Sure::No;
-  // Behind its begin, and before its end.
+  // Behind its begin and before its end.
   return grows(distance) ? Sure::Yes : Sure::Maybe;
 }
 
@@ -62,8 +62,8 @@ const ir::Part& part_of(const Values& values, const Pending& access) {
   return access.access < op.accesses.size() ? op.accesses[access.access].part : kAll;
 }
 
-/// As far as is known, it begins where the pointer does that a kernel was given. One whose body is not understood, and
-/// that is given no number which might choose a part, is taken to begin there.
+/// As far as is known, the access begins at the pointer that the kernel was given. So does the access of a kernel whose
+/// body is not understood, if the kernel gets no number that might choose a part.
 bool from_front(const ir::Part& part) {
   using Kind = ir::Part::Kind;
   return part.kind == Kind::Whole || (part.kind == Kind::Unknown && !part.bytes);
@@ -74,13 +74,14 @@ bool leaves_front(const Values& values, const Pending& access) {
   return !from_front(part) && !(part.kind == ir::Part::Kind::Single && part.bytes == 0);
 }
 
-/// So little may be missing in front of what is a whole buffer otherwise. What begins further on may be another half.
+/// An access that leaves out no more than this in front counts as one to the whole buffer. One that begins later may be
+/// to another half.
 bool little(const ir::Part& part) {
   constexpr std::int64_t kWidestMargin = 128;
   return !part.bytes || *part.bytes <= kWidestMargin;
 }
 
-/// The access itself says that it is to the front, or how long it is.
+/// The access itself shows that it is to the front, or gives its length.
 bool measured(const Values& values, const Pending& access) {
   const ir::Part& part = part_of(values, access);
   using Kind = ir::Part::Kind;
@@ -88,38 +89,38 @@ bool measured(const Values& values, const Pending& access) {
          (part.kind == Kind::Single && part.bytes == 0);
 }
 
-/// A kernel uses a variable on the device that it names.
+/// The access is a kernel's to a variable of the device, which its code names.
 bool names_variable(const Values& values, const Pending& access) {
   const ir::Op& op = values.op(access.op);
   return op.work == ir::Work::Kernel && access.access < op.accesses.size() &&
          op.accesses[access.access].memory.kind == ir::Operand::Kind::Address;
 }
 
-/// The product of so many variables is the largest of its terms.
+/// The number of variables in the longest of its terms.
 std::size_t degree(const Polynomial& polynomial) {
   std::size_t most = 0;
   for (const auto& [variables, factor] : polynomial.terms()) most = std::max(most, variables.size());
   return most;
 }
 
-/// Of a kernel's part of a block, and work that begins where the block does.
+/// The overlap of a kernel's part of a block with work that begins at the start of the block.
 Sure meets(const Values& values, const ir::Part& part, const Pending& whole) {
   using Kind = ir::Part::Kind;
   if (part.kind == Kind::From) return Sure::Maybe;
   const bool kernel = values.op(whole.op).work == ir::Work::Kernel;
   const std::optional<Polynomial> bytes = kernel ? std::nullopt : length(values, whole);
   const std::optional<std::int64_t> number = bytes ? bytes->constant() : std::nullopt;
-  // Somewhere in a variable: all of it is what surely meets that.
+  // The place in the variable is not known: only an access to all of the variable surely overlaps.
   if (part.kind == Kind::Unknown) return number && part.bytes && *number >= *part.bytes ? Sure::Yes : Sure::Maybe;
-  // It begins at the front, so it meets what is there, and what all but the front is. A row is no front that is short.
+  // It begins at the front, so it overlaps the front, and an inside. A row is not a short front.
   if (kernel) return little(part) && (part.kind == Kind::Inside || part.bytes) ? Sure::Yes : Sure::Maybe;
   if (!bytes) return part.bytes && little(part) && whole.bytes == kWhole ? Sure::Yes : Sure::Maybe;
   if (!part.bytes) return part.kind == Kind::Inside && degree(*bytes) > 1 ? Sure::Yes : Sure::Maybe;
-  // A size that is no number is taken to be more than a few elements.
+  // A size that is not a number is assumed to be more than a few elements.
   return (number ? *number > *part.bytes : little(part)) ? Sure::Yes : Sure::Maybe;
 }
 
-/// Of two accesses that begin at one place, if it were not for what the kernels leave out there.
+/// The overlap of two accesses that begin at the same place, apart from the parts that kernels leave out there.
 Sure parts_meet(const Values& values, const Pending& a, const Pending& b) {
   using Kind = ir::Part::Kind;
   const ir::Part &mine = part_of(values, a), &other = part_of(values, b);
@@ -144,7 +145,8 @@ Sure overlap(const Values& values, const Pending& a, const Pending& b) {
   // Allocating and freeing concern the whole block.
   if (a.access >= kRelease || b.access >= kRelease) return Sure::Yes;
   if (a.memory != b.memory) {
-    // An object and a part of it. Which part of a variable a kernel uses is known by bytes, and not by name.
+    // One is an object and the other a part of it. The part of a variable that a kernel uses is known in bytes, not by
+    // name.
     if (names_variable(values, a) || names_variable(values, b)) return Sure::Maybe;
     return a.offset == kWhole && b.offset == kWhole ? parts_meet(values, a, b) : Sure::Maybe;
   }
@@ -158,11 +160,11 @@ Sure overlap(const Values& values, const Pending& a, const Pending& b) {
   if (!back) return Sure::Maybe;
   const Sure forth = number && *number < 0 ? Sure::Maybe : reaches(length(values, a), *distance);
   const Sure found = forth != Sure::Maybe || (number && *number > 0) ? forth : reaches(length(values, b), *back);
-  // What a kernel leaves out in front may be all that the other one has.
+  // The other access may be to nothing but the part that the kernel leaves out in front.
   return found == Sure::Yes && (leaves_front(values, a) || leaves_front(values, b)) ? Sure::Maybe : found;
 }
 
-/// At indices that it reads from memory.
+/// The access is at indices that the kernel reads from memory.
 bool is_scattered(const Values& values, const Pending& access) {
   const std::vector<ir::Access>& accesses = values.op(access.op).accesses;
   return is_somewhere(values, access) && access.access < accesses.size() && accesses[access.access].by_data;
@@ -178,7 +180,7 @@ bool is_somewhere(const Values& values, const Pending& access) {
   return values.op(access.op).work == ir::Work::Kernel && part_of(values, access).kind == ir::Part::Kind::Unknown;
 }
 
-/// What the call itself has made, as `t.to(kCPU)` does: all of it is written.
+/// The call writes memory that it allocates itself, as `t.to(kCPU)` does: it writes all of it.
 bool fills_its_own(const Values& values, const Pending& access) {
   const OpIndex maker = values.maker(access.memory);
   if (maker == kNoOp || access.bytes != kWhole || !writes(access.mode)) return false;
@@ -186,8 +188,8 @@ bool fills_its_own(const Values& values, const Pending& access) {
   return work.kind == ir::OpKind::Enqueue && work.work == ir::Work::Library && made.site == work.site;
 }
 
-/// All that is ever stored there is a block as it was allocated, so that no part of a tensor is taken for the tensor.
-/// What is moved out of is cleared.
+/// Every value stored in `place` is a whole block as it was allocated, and never a part of a tensor. A place that was
+/// moved from is empty.
 bool holds_blocks(const ir::Function& function, ir::PlaceId place, int depth = 0) {
   constexpr int kDeepest = 2;
   bool any = false, all = true, cleared = false;
@@ -206,7 +208,7 @@ bool holds_blocks(const ir::Function& function, ir::PlaceId place, int depth = 0
   return any && all && (depth == 0 || cleared);
 }
 
-/// `host.copy_(device)` and `device.copy_(host)`: every element of both.
+/// The access is by `host.copy_(device)` or `device.copy_(host)`, which use every element of both.
 bool copies_all(const Values& values, const Pending& access) {
   const ir::Op& op = values.op(access.op);
   if (!op.tensor || op.work != ir::Work::Library || access.access >= op.accesses.size()) return false;
@@ -229,9 +231,9 @@ Sure host_overlap(const Values& values, const Pending& earlier, const Pending& t
     return Sure::Yes;
   if (!from_front(part_of(values, earlier)) || names_variable(values, earlier)) return Sure::Maybe;
   if (earlier.memory != touch.memory) return Sure::Yes;
-  // How far the device's side reaches is not known. Nobody copies, or starts a kernel for, less than a few elements;
-  // but it need not reach to the second half, or to wherever a variable is. A kernel without an integer argument has no
-  // halves.
+  // The length of the device's access is not known. It is at least a few elements: no program copies or launches a
+  // kernel for less. But it need not reach the second half, or the place of a variable index. A kernel without an
+  // integer argument does not divide the buffer.
   const bool sized = earlier.bytes != kWhole || earlier.arguments != kWhole || values.op(earlier.op).limited;
   const std::int64_t surely_reached = sized ? 256 : 4096;
   const Key& index = values[touch.offset];

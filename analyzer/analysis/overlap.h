@@ -1,43 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whether two accesses of related memory have bytes in common, and whether what they do there can fight.
+// Whether two accesses of related memory have bytes in common, and whether they conflict.
 //
-// An access begins at an offset and is as long as the call says. Where the distance of two is a number, or is as long
-// as the first of them is (`p` with n * 4 bytes and `p + n` of a float*), it is known whether they overlap; where
-// the first is certainly longer than the distance, they do. Anything else is Maybe: nothing is known of the sign of a
-// variable, nor of what it is in another round of a loop, so slices at `i * n` and `k * n` are never taken to meet.
+// An access begins at an offset; its call gives its length. The answer is known if the distance of the two is a number,
+// or equals the length of the first one (`p` with n * 4 bytes and `p + n` of a float*). They overlap if the first one
+// is certainly longer than the distance. Anything else is Maybe: the sign of a variable is not known, nor its value in
+// another round of a loop, so slices at `i * n` and `k * n` are never assumed to overlap.
 //
-// An access whose length the call does not say, a kernel's above all, is taken to be long: it certainly meets what
-// begins at the same place, and perhaps what comes after, but nothing that ends before it. Errs to miss kernels that
-// reach back from the pointer they are given.
-// A kernel that leaves a part out (ir::Part) is asked about it where the two begin at one place: its inside meets what
-// begins there and is more than a few elements long, another inside, but no margin; what begins where an integer of the
-// launch says meets what begins at the same. All the rest is Maybe.
+// If the call does not give the length, as for most kernels, the access is assumed to be long: it certainly overlaps an
+// access that begins at the same place, perhaps one that begins later, and none that ends before it begins. Errs to
+// miss kernels that reach back from the pointer they are given.
+//
+// A kernel may leave a part of the buffer out (ir::Part). That matters if the two begin at the same place. An access to
+// the inside overlaps another inside, and an access that begins at the front and is more than a few elements long, but
+// no margin. Two accesses that begin at the same integer of the launch overlap. All else is Maybe.
 #pragma once
 
 #include "analyzer/analysis/order.h"
 
 namespace streamsan::analyzer {
 
-/// What is known of a relation.
+/// Whether something holds: certainly not, perhaps, certainly.
 enum class Sure : std::uint8_t { No, Maybe, Yes };
 
 Sure overlap(const Values& values, const Pending& a, const Pending& b);
-/// One of the two is a kernel's, at indices out of memory, and the other one's too, or to a part: they may have nothing
-/// in common, although both begin where their pointer does.
+/// One access is a kernel's that uses indices read from memory; the other one is such an access as well, or goes to a
+/// part. They may be disjoint although both begin at their pointer.
 bool are_by_lists(const Values& values, const Pending& a, const Pending& b);
-/// It is not known where in its memory a kernel's access is.
+/// The access is a kernel's, and its place in the memory is not known.
 bool is_somewhere(const Values& values, const Pending& access);
-/// The same as overlap(), of what is as long as a message-passing library says, to which a kernel is compared.
+/// As overlap(), for a message, whose length the library's call gives.
 Sure message_overlap(const Values& values, const Pending& message, const Pending& work);
-/// The same, `touch` being one of the host: it goes to an element of what the device uses as a whole.
+/// As overlap(), for a host access `touch`, which may go to one element of a buffer that the device uses as a whole.
 Sure host_overlap(const Values& values, const Pending& earlier, const Pending& touch);
-/// Surely; of Unknown it is not known.
+/// The mode certainly writes. False for Unknown.
 bool writes(ir::Mode mode);
-/// At least one writes, and the other does something.
+/// At least one of the two writes.
 Sure conflict(ir::Mode a, ir::Mode b);
-/// conflict() is Maybe, but only because the one side is a kernel whose code is not in sight: it is given the pointer,
-/// nobody gives a kernel what it does not use, and the other side surely writes.
+/// conflict() is Maybe only because the one side is a kernel whose code is not in sight, and the other side surely
+/// writes. The kernel is passed the pointer, and programs do not pass a kernel pointers that it does not use.
 bool presumed_conflict(const ir::Op& op, ir::Mode mode, const ir::Op& other, ir::Mode other_mode);
 
 }  // namespace streamsan::analyzer

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the code believes of its streams.
+// What the code assumes about its streams.
 //
 // Two streams that come from outside may be one: two parameters, a parameter and a field. But code that makes one of
 // them wait for an event of the other was written for two, and has to be right for two. Such code anywhere in the
-// translation unit speaks for it, also in another method than the one that lacks an order. Not so under a condition,
-// which may be that they are two; nor does a sync of each, which is right for one stream too.
+// translation unit is evidence that they differ, also in another method than the one that lacks an order. Code behind a
+// condition is no evidence: the condition may be that they differ. Nor is a synchronisation of each, which is right for
+// one stream too.
 //
-// Code can speak against it: a comparison of the two (`if (a != b)`, also in a callee), an assignment of one to the
-// other, one value that is given to both, a caller that passes the one for the other. Then nothing is believed,
-// whatever speaks for it.
+// Other code is evidence against it: a comparison of the two (`if (a != b)`, also in a callee), an assignment of one to
+// the other, one value that is stored in both, a caller that passes the one for the other. Then nothing is believed,
+// whatever the evidence for it.
 //
-// A slot is a field by its class and name, of whatever object; a parameter of a function; a global variable. What a
-// local variable holds is what it was given, if that happens once; a call of a getter is the field.
+// A slot is a field (by class and name, of any object), a parameter of a function, or a global variable. A local
+// variable that is assigned once stands for what it was assigned; a call of a getter stands for the field.
 //
-// All of it is read off the functions as they are lowered, before anything is inlined, in one pass.
+// One pass over the lowered functions finds all of it, before anything is inlined.
 #include "analyzer/analysis/roles.h"
 
 #include <algorithm>
@@ -69,7 +70,7 @@ class RoleCollector {
   RoleCollector(Roles& roles, const ir::Program& program) : roles_(roles), program_(program) {
     for (const auto& [usr, function] : program.functions) returns_.emplace(usr, returned(function));
     for (const auto& [usr, function] : program.functions) read(function);
-    // What a callee says of its parameters holds for what they are given.
+    // What a callee shows about its parameters holds for the arguments.
     for (bool changed = true; changed;) {
       const std::size_t before = roles_.perhaps_one_.size();
       for (const auto& given : passed_)
@@ -78,7 +79,7 @@ class RoleCollector {
             if (one != other && roles_.perhaps_one(one, other)) speak_against(from, its);
       changed = roles_.perhaps_one_.size() != before;
     }
-    // So does what it does with them: who gives it the stream has had it joined.
+    // So does what it does with them: a function that passes its stream to such a callee has it joined.
     for (bool changed = true; changed;) {
       changed = false;
       for (const Handed& handed : handed_)
@@ -114,7 +115,7 @@ class RoleCollector {
     if (!a.empty() && !b.empty() && a != b) roles_.perhaps_one_.insert(Roles::pair(a, b));
   }
 
-  /// Of a place as it is written.
+  /// The slot of a place as it is written.
   static Slot plain(const ir::Function& function, ir::PlaceId place) {
     if (place == ir::kNoPlace) return {};
     const Place& at = function[place];
@@ -131,7 +132,7 @@ class RoleCollector {
     }
   }
 
-  /// What a getter gives.
+  /// The slot that a getter returns.
   static Slot returned(const ir::Function& function) {
     Slot all;
     for (const ir::Block& block : function.blocks)
@@ -148,7 +149,7 @@ class RoleCollector {
 
   using Locals = std::unordered_map<std::uint32_t, Slot>;
 
-  /// Local variables and temporaries that are given one thing, once.
+  /// Finds the local variables and temporaries that are assigned once, from one slot.
   Locals locals(const ir::Function& function) const {
     Locals result;
     for (const ir::Block& block : function.blocks)
@@ -168,7 +169,7 @@ class RoleCollector {
   static Slot slot(const ir::Function& function, const Locals& locals, ir::PlaceId place) {
     if (place == ir::kNoPlace) return {};
     if (Slot known = plain(function, place); !known.empty()) return known;
-    // What a returned reference points to.
+    // The function returns a reference to it.
     const ir::PlaceId of = function[place].kind == Place::Kind::Deref ? function[place].base : place;
     const auto local = locals.find(static_cast<std::uint32_t>(of));
     return local == locals.end() ? Slot() : local->second;
@@ -183,13 +184,13 @@ class RoleCollector {
     const auto event = [&](const Operand& operand) {
       if (operand.place == ir::kNoPlace) return Slot();
       const Slot known = slot(function, given, operand.place);
-      // An event of this call alone is known by its place.
+      // A local event is identified by its place.
       const auto place = static_cast<std::uint32_t>(operand.place);
       return known.empty() || known.kind == Slot::Kind::Parameter
                  ? Slot{.kind = Slot::Kind::Local, .name = function.usr, .number = place}
                  : known;
     };
-    // In a condition, an assignment, a returned value.
+    // Uses in a condition, an assignment, a returned value.
     for (const ir::Expr& expr : function.exprs) compare(function, given, expr);
     std::map<Slot, std::vector<Slot>> receivers;
     for (std::size_t number = 0; number < function.blocks.size(); ++number) {
@@ -251,7 +252,7 @@ class RoleCollector {
   std::unordered_map<std::string, Slot> returns_;
   std::vector<Use> records_, waits_;
   std::vector<Handed> handed_;
-  std::vector<std::vector<std::pair<Slot, Slot>>> passed_;  ///< by call: parameter, what it is given
+  std::vector<std::vector<std::pair<Slot, Slot>>> passed_;  ///< by call: (parameter, argument)
 };
 
 Roles::Roles(const ir::Program& program) { RoleCollector(*this, program); }

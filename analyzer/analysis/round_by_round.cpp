@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a function shows when its loops over elements are written out (ir/written_out.h).
+// Analyses a function again, with its loops over elements written out round by round (ir/written_out.h).
 //
-// Only conflicts of two operations are taken over, and only those that the function as it is does not show: what is
-// missing or superfluous may be so for the number of rounds that was supposed, a conflict that is there with two
-// elements is there. Where a number was supposed the finding is Likely and says so; and two rounds of one operation
-// are left out: that each has memory of its own may follow from what is computed of the counter. Records of one event
-// are none of these: they lose each other whatever the memory. Nor is the end of a tensor, which has no second
-// operation; but where the function keeps tensors alive (record_stream), it may do so under a condition that the loop's
-// head asks again, which is one of two ways here.
+// Only conflicts of two operations are taken over, and only those that the first analysis did not find. A missing or
+// redundant operation may depend on the number of rounds that was supposed; a conflict that exists with two elements
+// exists. If a number was supposed, the finding is Likely and says so, and conflicts between two rounds of one
+// operation are left out: each round may have its own memory, by a computation from the counter. This does not apply to
+// two records of one event, which replace each other whatever the memory, nor to the end of a tensor, which has no
+// second operation. But if the function keeps tensors alive (record_stream), it may do so under a condition that the
+// loop's head asks again, of which the written-out loop takes one outcome.
 #include "analyzer/analysis/round_by_round.h"
 
 #include <algorithm>

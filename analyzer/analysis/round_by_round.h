@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a function shows when its loops over elements are written out. See round_by_round.cpp.
+// The analysis of a function whose loops over elements are written out. round_by_round.cpp explains it.
 #pragma once
 
 #include "analyzer/analysis/engine.h"
@@ -9,7 +9,7 @@
 
 namespace streamsan::analyzer {
 
-/// Adds to `verdict`, which is that of the function as it is, and to its steps.
+/// Adds findings and steps to `verdict`, the result for the function as it is.
 void look_round_by_round(ir::WrittenOut written, const ir::Program& program, const EngineOptions& options,
                          const Roles& roles, Verdict& verdict);
 

@@ -75,7 +75,7 @@ class Sets {
 
  private:
   std::map<Elements, SetId> ids_;
-  std::unordered_map<std::uint64_t, SetId> added_;  ///< what add() has answered
+  std::unordered_map<std::uint64_t, SetId> added_;  ///< earlier results of add()
   std::vector<const Elements*> sets_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A map of small things as a sorted array. States are copied, compared and walked through at every block, and changed
-// in one place: that is cheap here, and a tree would spend its time on allocations.
+// A map of small keys and values, as a sorted array. States are copied, compared and walked through at every block, and
+// changed in one place. An array is cheap for that; a tree would spend its time on allocations.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reading, writing, joining the places. The essay is in store.h.
+// Reads, writes and joins the places. store.h explains it.
 #include "analyzer/analysis/store.h"
 
 #include <algorithm>
@@ -25,15 +25,15 @@ bool is_tracked(const Values& values, LocationId location) {
   return type == TypeKind::Stream || type == TypeKind::Event || type == TypeKind::Pointer;
 }
 
-/// What was read from where it cannot be named any more: a value of its own is all that can be said of it. Not of
-/// handles of which the maker is known.
+/// The value was read from a location that has no name any more: it becomes a value of its own. Not a handle whose
+/// maker is known.
 bool is_nameless(const Values& values, ValueId id) {
   const Value& value = values[id];
   return value.kind == Value::Kind::Content && !values.precise(id) && value.makers == kNoMakers &&
          !values.stream_kind(id) && !values.timing(id) && values.handle(id) == nullptr;
 }
 
-/// A variable of the function that is not stepped by the op: what it holds follows from what it was computed of.
+/// A variable of the function that the op does not increment: its value follows from the variables in the expression.
 bool is_named_number(const ir::Function& function, const ir::Op& op) {
   if (op.source.kind != Operand::Kind::Number) return true;
   const std::vector<ir::PlaceId>& uses = function[op.source.offset].uses;
@@ -75,7 +75,7 @@ ValueId Store::since(Values& values, LocationId location) const {
       const auto it = stamp(star, values.constant_path(at) ? kWhole : kSomewhere);
       if (it != held_.end()) return it->second;
     }
-    // The same field of an object that may be this one by another name.
+    // The same field of another name that may mean this object.
     if (values[at].kind == LKind::Field && values.may_have_alias(at))
       for (const LocationId written : values.alias_stamps(at))
         if (const auto it = held_.find(written); it != held_.end()) return it->second;
@@ -167,7 +167,7 @@ std::vector<Store::Reached> Store::reach(Values& values, const Operand& operand)
   add(object, load(values, object));
   for (const auto& [location, value] : held_)
     if (location != object && values.inside(location, object)) add(location, value);
-  // Parts that were never assigned here hold what they held before.
+  // Parts that were never assigned here keep their values.
   for (ir::PlaceId part : values.parts(operand.place)) add(locate(values, part), load(values, part));
   std::erase_if(result, [](const Reached& reached) { return reached.value == kUnknown || reached.value == kNull; });
   return result;
@@ -222,7 +222,7 @@ void Store::forget(Values& values, LocationId location, OpIndex op) {
     for (KeyId flavour : {kSomewhere, kWhole}) held_[values.stamp(star, flavour)] = values.version(op);
   }
   if (!values.local(location)) return;
-  // What is in there from now on was not made in sight.
+  // From now on its content comes from out of sight.
   makers_[star] = kNoMakers;
   for (auto& [place, made] : makers_)
     if (values.inside(place, star)) made = kNoMakers;
@@ -317,7 +317,7 @@ void Store::age(Values& values, const Aging& aging) {
   const auto is_moved = [&](const Held::Entry& entry) {
     return values.may_age(entry.first) && values.aged(entry.first, aging) != entry.first;
   };
-  // Few of them get another name, and so another place in the order.
+  // Few locations get another name, and with it another position in the order.
   std::vector<Held::Entry> moved;
   bool any = false;
   for (auto& entry : held_) {
@@ -325,7 +325,7 @@ void Store::age(Values& values, const Aging& aging) {
     if (!is_moved(entry)) continue;
     any = true;
     const LocationId at = values.aged(entry.first, aging);
-    // An element at an index that is no longer the present one cannot be named any more.
+    // An element at an older index has no name any more.
     if (values[at].kind == LKind::Stamp || values.precise(at)) moved.push_back({at, entry.second});
   }
   if (!any) return;
@@ -348,7 +348,7 @@ Store Store::join(Values& values, std::uint32_t block, const Ends& ends, const L
     const Value& value = values[id];
     return value.kind == Value::Kind::Merge && value.site == block && value.location == location && !value.older;
   };
-  // Where each of them has come to: all are walked through together, in the order of locations.
+  // The position in each state: all are walked through together, in the order of locations.
   std::vector<Held::const_iterator> at;
   for (std::size_t end = 0; end < ends.size(); ++end) at.push_back(ends[end].held_.begin());
   Held::const_iterator earlier = before.held_.begin();
@@ -372,11 +372,11 @@ Store Store::join(Values& values, std::uint32_t block, const Ends& ends, const L
       std::optional<ValueId> value;
       if (holds(end, location)) value = at[end]->second;
       if (!value && !values.local(location)) value = note(location) ? kUnknown : ends[end].load(values, location);
-      // An element of a local array that was stored to under a name that may mean it: `slots[i]` in a loop.
+      // An element of a local array, which was stored under a name that may mean it: `slots[i]` in a loop.
       if (!value && !note(location) && ends[end].since(values, location) != kUnknown)
         value = ends[end].load(values, location);
       if (!value || is_merge(*value, location)) continue;
-      // Nothing is reached through a null pointer: where the other path has memory, that is what uses of it mean.
+      // Nothing is reached through a null pointer: if the other path has memory, uses of the pointer mean that memory.
       if (pointer && joined && !is_merge(*joined, location) && (*value == kNull || *joined == kNull)) {
         if (*joined == kNull) joined = value;
         continue;

@@ -2,22 +2,24 @@
 //
 // What each place holds at one point of the function: the first half of the analysis's state.
 //
-// A location that was assigned holds a value. One that was not holds its Content: an unnamed value that stays the same
-// until something may have written there. When that last was is its stamp: an op that stored into the array with
-// another index, or gave the object away. Stamps are kept in the same map, at locations of kind Stamp, so that joining
-// and aging need no second copy of the code. Of an array there are two: one moves with every store (for `a[i]`), one
-// only with stores at indices that are not constants (for `a[0]`).
+// A location that was assigned holds a value. A location that was not holds its Content: an unnamed value that stays
+// the same until something may have written there. The op that last may have written there is the stamp of the
+// location: it stored into the array with another index, or gave the object away. Stamps are kept in the same map, at
+// locations of kind Stamp, so that joining and aging need no second copy of the code. An array has two stamps: one
+// changes with every store (for `a[i]`), one only with stores at indices that are not constants (for `a[0]`).
 //
-// For arrays of the function's own, the ops that made the elements are remembered together (makers): the element read
-// by `streams[i]` is one of the streams that the loop above created, which tells its kind and what it cannot be.
+// For the function's own arrays, the ops that made the elements are kept (makers): the element read by `streams[i]` is
+// one of the streams that the loop above created. That shows its kind, and from which streams it differs.
 //
-// At a join, a location with different values gets a new name, Merge, that says where. A local that is not set on one
-// of the paths has the value of the other: reading it on the first would be undefined. A pointer that is null on one of
-// the paths likewise: nothing is reached through it there, and freeing it does nothing.
+// At a join, a location with different values gets a new name, a Merge, with the block of the join. A local that is not
+// set on one of the paths has the value of the other path: reading it on the first one would be undefined. The same is
+// done for a pointer that is null on one of the paths: nothing is reached through it there, and freeing it does
+// nothing.
 //
-// Assumed: memory behind two pointers that are not known to be related is not one. But a class that keeps a reference
-// to an object, and a function that is given the same one, have two names for it: where a handle or pointer is stored
-// into a field of what came from outside, the same field of every other such object holds something else from then on.
+// Assumption: two pointers that are not known to be related point to different memory. There is one exception: a class
+// may keep a reference to an object that a function is also given, so one object has two names. When a handle or
+// pointer is stored into a field of an object from outside, that field of every other such object may have changed as
+// well.
 #pragma once
 
 #include <optional>
@@ -39,34 +41,35 @@ class Store {
   ValueId load(Values& values, ir::PlaceId place) const { return load(values, locate(values, place)); }
   /// The offset of a pointer operand is part of the value (Value::Kind::Shifted).
   ValueId evaluate(Values& values, const ir::Operand& operand) const;
-  /// The same; a null handle is the default stream.
+  /// As evaluate(), for a stream: a null handle is the default stream.
   ValueId stream(Values& values, const ir::Operand& operand) const;
   KeyId key(Values& values, ir::ExprId expr) const;
-  /// One name for all scalars that a kernel is given.
+  /// One key for all scalars that a kernel is given.
   KeyId key(Values& values, const std::vector<ir::Operand>& scalars) const;
 
-  /// All values that code with this operand can reach: the value, and all in the object it leads to.
+  /// All values that code can reach through this operand: its value, and everything in the object that it points to.
   struct Reached {
     ValueId value;
     ir::TypeKind type;
   };
   std::vector<Reached> reach(Values& values, const ir::Operand& operand) const;
 
-  /// It is known by other means to hold this; nothing was written.
+  /// Puts a value that is known without a write, for instance from a branch.
   void learn(Values& values, ir::PlaceId place, ValueId value);
   void apply(Values& values, OpIndex index);
   void age(Values& values, const Aging& aging);
-  /// What holds at the start of `block` when the blocks before it end in `ends`, without what is of no use from there
-  /// on. `sticky`: what was merged in `before` stays so, which makes the analysis end.
+  /// The state at the start of `block`, made from the states at the ends of the blocks before it. Values that are not
+  /// used any more are left out. `sticky`: locations that are merged in `before` stay merged, so that the analysis
+  /// ends.
   static Store join(Values& values, std::uint32_t block, const Ends& ends, const LastUses& uses, const Store& before,
                     bool sticky);
-  /// The locations merged at `block`, at the start of which this holds, and what they hold.
+  /// The locations that are merged at `block`, with their values. This is the state at the start of `block`.
   using Merges = std::vector<std::pair<LocationId, ValueId>>;
   [[nodiscard]] Merges merges(const Values& values, std::uint32_t block) const;
-  /// The locations of `merges` that hold something else here, at the end of a block before it.
+  /// The locations of `merges` that hold another value in this state, which is that of the end of a block before it.
   [[nodiscard]] std::vector<LocationId> changed(const Merges& merges) const;
 
-  /// How much there is to walk through.
+  /// The number of locations that hold a value.
   [[nodiscard]] std::size_t size() const { return held_.size(); }
 
   friend bool operator==(const Store&, const Store&) = default;
@@ -77,7 +80,7 @@ class Store {
   void forget(Values& values, LocationId location, OpIndex op);
   void erase_overlapping(Values& values, LocationId location);
   void copy(Values& values, ir::PlaceId target, LocationId source, OpIndex op);
-  /// What else is held in it, above all in elements at indices that variables say.
+  /// Copies the parts of an object that have values, above all elements at variable indices.
   void copy_elements(Values& values, LocationId target, LocationId source, OpIndex op);
 
   using Held = SortedMap<LocationId, ValueId>;
@@ -85,7 +88,7 @@ class Store {
   SortedMap<LocationId, MakersId> makers_;  ///< by starred location of local arrays
 };
 
-/// The states in which the blocks before one end. A state that is changed on the way is copied.
+/// The states at the ends of the blocks before a block. A state is copied when it is changed.
 class Ends {
  public:
   void add(const Store& end) { ends_.push_back({.given = &end, .changed = {}}); }

@@ -2,20 +2,20 @@
 //
 // Structural checks: sync-in-loop, alloc-in-loop, implicit-default-stream.
 //
-// They need loops and scopes, and no values. All three are advice, off by default, and silent in doubt:
+// They need loops and scopes, but no values. All three are advice, off by default, and silent in doubt:
 //
 //   sync-in-loop   A synchronisation in a loop that also enqueues, with nothing between it and the next enqueue that
 //                  could be the reason for it: no touch of memory by the host, no elapsed time, no call of other code,
 //                  no end of memory or of a handle. A loop that only waits (for each of many streams) is a join and is
-//                  right. What is not seen: a loop that reads a clock of the C++ library between the two, since such
-//                  calls are no ops of the IR; benchmarks are reported and can be silenced.
+//                  right. A clock of the C++ library between the two is not seen, because such calls are not in the
+//                  IR: benchmarks are reported and can be silenced.
 //   alloc-in-loop  An allocation that is not stream-ordered, or a free of one, in a loop that also enqueues. Filling an
 //                  array of buffers (`cudaMalloc(&bufs[i], n)`) is setup and not reported.
 //   implicit-default-stream
-//                  Work put on the default stream, by leaving the stream out or by writing 0, where a stream is at
-//                  hand: a parameter, a local stream created on every path that leads here and not destroyed, or a
-//                  member of this object that the same function uses as a stream. Several at hand: the first of these
-//                  is named, and there is no certain repair.
+//                  Work on the default stream, because the stream is left out or is 0, although another stream is
+//                  available: a parameter, a local stream that is created on every path that leads here and not
+//                  destroyed, or a member of this object that the same function uses as a stream. If there are several,
+//                  the first of these is named, and there is no certain repair.
 #include "analyzer/analysis/structure.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ using BlockSet = std::set<std::size_t>;
 
 struct Loop {
   std::size_t head = 0;
-  BlockSet body;  ///< with the head
+  BlockSet body;  ///< the blocks of the loop, its head included
 };
 
 std::vector<std::vector<std::size_t>> predecessors(const ir::Function& function) {
@@ -69,7 +69,7 @@ bool is_sync(const ir::Op& op) {
   return op.kind == ir::OpKind::SyncStream || op.kind == ir::OpKind::SyncDevice || op.kind == ir::OpKind::SyncEvent;
 }
 
-/// Could be what a synchronisation before it is for.
+/// The op may be the reason for a synchronisation before it.
 bool is_reason_to_wait(const ir::Op& op) {
   switch (op.kind) {
     case ir::OpKind::HostAccess:
@@ -96,7 +96,7 @@ bool enqueues(const ir::Function& function, const Loop& loop) {
   });
 }
 
-/// Within the loop, work is enqueued after this op, and nothing comes between that could have needed the wait.
+/// Within the loop, work is enqueued after this op, and no op in between could have needed the wait.
 bool stalls_next_enqueue(const ir::Function& function, const Loop& loop, std::size_t block, std::size_t op) {
   bool found = false;
   BlockSet seen;
@@ -110,7 +110,7 @@ bool stalls_next_enqueue(const ir::Function& function, const Loop& loop, std::si
       if (is_reason_to_wait(ops[i])) {
         return false;
       }
-      // A synchronous copy waits by itself; what it brings is its own reason.
+      // A synchronous copy waits by itself, for the data that it brings.
       stopped = ops[i].kind == ir::OpKind::Enqueue;
       found = found || stopped;
     }
@@ -203,7 +203,7 @@ class Structure {
     }
   }
 
-  /// nullptr if an inner loop has reported it already.
+  /// nullptr: an inner loop has reported it already.
   Hazard* raise_in_loop(Check check, const ir::Op& op, const Loop& loop) {
     if (!reported_.insert(&op).second) {
       return nullptr;
@@ -217,7 +217,7 @@ class Structure {
     return &hazard;
   }
 
-  /// Local streams that are there on every path to the begin of each block.
+  /// For each block, the local streams that exist on every path to its begin.
   std::vector<std::set<ir::PlaceId>> created_streams() const {
     const auto before = predecessors(function_);
     std::set<ir::PlaceId> all;
@@ -253,7 +253,7 @@ class Structure {
     return at_begin;
   }
 
-  /// A local variable becomes a stream that is none of the default ones.
+  /// A local variable becomes a stream other than the default ones.
   bool makes_stream(const ir::Op& op) const {
     if (op.target == ir::kNoPlace || function_[op.target].kind != ir::Place::Kind::Local ||
         function_[op.target].type != ir::TypeKind::Stream || function_[op.target].name.find('$') != std::string::npos) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Hazards that the shape of one function shows, without any state: synchronisation and allocation in loops, work that
-// goes to the default stream although a stream is in scope. See structure.cpp for the essay.
+// goes to the default stream although a stream is in scope. structure.cpp explains it.
 #pragma once
 
 #include <vector>

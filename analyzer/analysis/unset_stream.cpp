@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A stream that is a field which nobody sets.
+// A stream field that no code sets.
 //
 //     cudaLaunchConfig_t how = {};
 //     how.gridDim = blocks;
 //     cudaLaunchKernelEx(&how, kernel, data);
 //
-// That can be said only of a variable which is made here and of which every store is in sight. What comes from outside
-// (a parameter, a global, the result of a function without a body) may hold any stream. Each store to the whole
-// variable is followed to where its value was made; a function that is given the variable is looked into, if its class
-// is the file's own and nobody in the file sets the field (HandleField::unset), and may fill it otherwise. Where the
-// address is kept, as by a pointer, a lambda or a swap, nothing is claimed.
+// It is only known to be unset in a variable that is made here and of which every store is in sight. A variable from
+// outside (a parameter, a global, the result of a function without a body) may hold any stream. Each store to the whole
+// variable is followed to the place where its value was made. A function that gets the variable as an argument is
+// looked into if the class is the file's own and no code in the file sets the field (HandleField::unset); else the
+// function may set it. If the address is kept, as by a pointer, a lambda or a swap, nothing is claimed.
 #include "analyzer/analysis/unset_stream.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ struct Part {
   Fields fields;
 };
 
-/// Nothing where an element or a pointer is on the way.
+/// nullopt: an element or a pointer is on the way.
 std::optional<Part> part_of(const ir::Function& function, ir::PlaceId place) {
   Part part{place, {}};
   while (function[part.variable].base != ir::kNoPlace) {
@@ -51,10 +51,10 @@ std::optional<Part> part_of(const ir::Function& function, ir::PlaceId place) {
 
 class NeverSet {
  public:
-  /// `unset`: nobody in the file does more with the field than read it.
+  /// `unset`: code in the file only reads the field.
   NeverSet(const ir::Program& program, bool unset) : program_(program), unset_(unset) {}
 
-  /// A variable that `function` makes.
+  /// `function` makes the variable, and its stream field stays null.
   bool made_null(const ir::Function& function, const Part& stream) {
     const Place::Kind kind = function[stream.variable].kind;
     if (kind != Place::Kind::Local && kind != Place::Kind::Temporary) return false;
@@ -65,7 +65,7 @@ class NeverSet {
  private:
   static constexpr int kDeepest = 6;
 
-  /// `made`: set where something here gives it its value; null: it has one.
+  /// `made`: set if the function gives the variable its value; null: it has one already.
   bool keeps_null(const ir::Function& function, const Part& stream, bool* made) {
     if (++depth_ > kDeepest || !function.incomplete.empty()) return false;
     for (const ir::Block& block : function.blocks)
@@ -80,7 +80,7 @@ class NeverSet {
     return true;
   }
 
-  /// What is left of the way to the stream behind `place`; nothing: the stream is no part of it.
+  /// The fields that lead from `place` to the stream; nullopt: the stream is no part of it.
   static std::optional<Fields> inside(const ir::Function& function, ir::PlaceId place, const Part& stream) {
     if (place == ir::kNoPlace) return std::nullopt;
     const std::optional<Part> part = part_of(function, place);
@@ -93,7 +93,7 @@ class NeverSet {
   /// A store to the stream, or to something that it is a part of: by the way that is left.
   bool stores_null(const ir::Function& function, const Op& op, const Fields& left) {
     if (left.empty()) {
-      // A written null is a choice.
+      // An author who writes null has chosen it.
       const bool written = op.site != ir::kNoSite && function[op.site].line != 0;
       return op.kind == OpKind::Assign && op.source.kind == Operand::Kind::Null && (unset_ || !written);
     }
@@ -127,7 +127,7 @@ class NeverSet {
     return returns;
   }
 
-  /// `op` gives nobody who may set it the stream, or an object that it is a part of.
+  /// `op` does not pass the stream, or an object that contains it, to code that may set it.
   bool leaves_alone(const ir::Function& function, const Op& op, const Part& stream, bool* made) {
     if (op.kind == OpKind::EndOfLife || op.kind == OpKind::KeepAlive) return true;
     const auto given = [&](const Operand& operand) {
@@ -150,7 +150,7 @@ class NeverSet {
     return true;
   }
 
-  /// A function that is given the object.
+  /// `op` calls a function with the object as an argument.
   bool keeps(const std::string& usr, Place::Kind as, std::size_t number, const Fields& left) {
     const ir::Function* callee = unset_ ? body(usr) : nullptr;
     if (callee == nullptr) return false;

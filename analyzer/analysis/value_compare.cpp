@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What names certainly mean different things, and which may mean one. The essay is in values.h.
+// Which names certainly mean different values, and which may mean the same one. values.h explains it.
 #include <algorithm>
 #include <iterator>
 
@@ -66,13 +66,13 @@ std::vector<bool> Values::reachable(std::uint32_t block) const {
 
 bool Values::counts(std::uint32_t head, ir::PlaceId place) const {
   // What is written is `for (...; i < n; ++i)`; the IR has `i < n` at the head and, as the last thing of an iteration,
-  // a new version of `i`. That this is another step and no value seen before is taken from the bound: a loop that
-  // brought `i` back there would not end.
+  // a new version of `i`. The bound implies that this version of `i` is a new value: a loop that set `i` back would not
+  // end.
   const ir::ExprId condition = function_.blocks[head].condition;
   if (condition == ir::kNoExpr) return false;
   const std::string& text = function_[condition].text;
   const std::string counted = function_.spell(place);
-  // What `i` is compared with may be a call; `i` itself may be in no part of it.
+  // The other side of the comparison may be a call, but must not contain `i`.
   const bool alone = text.starts_with(counted + " <") || text.starts_with(counted + " !=");
   if (text.find_first_of(alone ? "%&|^?" : "%&|^?(") != std::string::npos ||
       std::ranges::count(function_[condition].uses, place) != 1)
@@ -90,7 +90,7 @@ bool Values::counts(std::uint32_t head, ir::PlaceId place) const {
     for (auto op = here.ops.begin(); op != here.ops.end(); ++op) {
       const bool escapes = op->kind == ir::OpKind::Escape && op->source.place == place;
       if (op->target != place && !escapes) continue;
-      // Set to zero again by an outer loop, or changed in the body.
+      // An outer loop sets it to zero again, or the body changes it.
       const bool step = leads_back && std::all_of(op, here.ops.end(), [](const ir::Op& o) {
                           return o.kind == ir::OpKind::Fresh || o.source.kind == ir::Operand::Kind::Number;
                         });
@@ -201,12 +201,12 @@ bool Values::proved_different(ValueId a, ValueId b) const {
     return true;
   }
   if (different_iterations(*left, *right)) return true;
-  // Each handle is created for one field of one class, of whatever object.
+  // Each handle is created for one field of one class, in any object.
   if (owner(*left) != nullptr && owner(*right) != nullptr && owner(*left) != owner(*right)) return true;
   if (!precise(a) || !precise(b)) return false;
   if (owner(*left) != nullptr && owner(*right) != nullptr)
     return !owner(*left)->copied && different_slots(left->location, right->location);
-  // Elements of one array of handles: nobody keeps one handle twice in it.
+  // Elements of one array of handles: programs do not keep one handle twice in it.
   const Location &x = (*this)[left->location], &y = (*this)[right->location];
   return x.kind == LKind::Index && y.kind == LKind::Index && x.base == y.base &&
          different_slots(left->location, right->location);

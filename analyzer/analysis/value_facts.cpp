@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is known of what a name means: the kind of a stream or of memory, who made it. The essay is in values.h.
+// Facts about the things that names mean: the kind of a stream or of memory, the op that made it. values.h explains
+// it.
 #include "analyzer/analysis/values.h"
 #include "analyzer/ir/field_memory.h"
 #include "analyzer/ir/hidden.h"
@@ -15,7 +16,7 @@ void Values::note_element(ir::PlaceId element) {
   for (;;) {
     const ir::Place& at = function_[variable];
     if (at.base == ir::kNoPlace) break;
-    // What a pointer points to is part of no variable.
+    // The target of a pointer is not part of a variable.
     if (at.kind == ir::Place::Kind::Deref) return;
     if (at.kind == ir::Place::Kind::Index && function_[at.base].type == ir::TypeKind::Pointer) return;
     variable = at.base;
@@ -77,7 +78,7 @@ const ir::KeptMemory* Values::kept_at(LocationId id) const {
   const ir::Place::Kind root = variable ? function_[(*this)[id].root].kind : ir::Place::Kind::Field;
   if (variable && root != ir::Place::Kind::Global) return nullptr;
   std::string key = variable ? ir::global_key(function_[(*this)[id].root]) : field_name(id);
-  // The block of a container or tensor is known by the field that the object is.
+  // The block of a container or tensor is identified by the field that holds the object.
   if (ir::class_of_block(key)) {
     const LocationId owner = out_of_arrays((*this)[id].base);
     if (owner == kNowhere || (*this)[owner].kind != LKind::Field) return nullptr;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Interning and aging of names. The essay is in values.h.
+// Interning and aging of names. values.h explains it.
 //
-// A name is precise if no older thing, unknown thing or unnamed index occurs in it anywhere: then it means one concrete
+// A name is precise if it contains no older name, no unknown value and no unnamed index. Then it means one concrete
 // value at each moment.
 #include "analyzer/analysis/values.h"
 
@@ -22,7 +22,7 @@ using VKind = Value::Kind;
 
 std::size_t mix(std::size_t seed, std::size_t value) { return (seed ^ value) * 0x9e3779b97f4a7c15U ^ seed >> 29U; }
 
-/// `f(i)`, `i++`: another value each time it is evaluated, whatever the variables hold.
+/// `f(i)`, `i++`: an expression that may have another value each time it is evaluated, with the same variables.
 bool has_effects_or_calls(const std::string& text) {
   const auto word_character = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   if (text.find("++") != std::string::npos || text.find("--") != std::string::npos) return true;
@@ -304,7 +304,7 @@ std::vector<LocationId> Values::alias_stamps(LocationId field) const {
 bool Values::may_have_alias(LocationId id) const {
   const Location& at = (*this)[top(id)];
   if (at.kind == LKind::Target) {
-    // What was made here, by new, has one name.
+    // An object that was made here by new has one name.
     const Value::Kind pointer = (*this)[at.pointer].kind;
     return pointer != VKind::Object;
   }
@@ -389,7 +389,7 @@ KeyId Values::sum(KeyId a, KeyId b) {
   for (std::size_t at = 0; at < right.text.size(); ++at) {
     result.text += right.text[at];
     if (right.text[at] != '$') continue;
-    // Its values stand behind those of the left side.
+    // Its values come after those of the left side.
     std::size_t number = 0;
     for (; at + 1 < right.text.size() && right.text[at + 1] >= '0' && right.text[at + 1] <= '9'; ++at)
       number = number * 10 + static_cast<std::size_t>(right.text[at + 1] - '0');

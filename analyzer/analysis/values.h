@@ -4,30 +4,34 @@
 //
 // A value is named by how it came to be: the op that made it, the place whose content it is, the place it points to.
 // Names are interned, so equal names have equal ids. A name is not one concrete value in general: an op in a loop makes
-// many. Each op therefore has two names for what it makes: the last one made (`older` false) and all those made before.
+// many. Each op therefore has two names for its results: the last one made (`older` false) and all those made before.
 // When the op runs again, what was the last one becomes an older one, everywhere in the state at once (aged()). The
 // same holds for the versions of integers, and so for `bufs[i]`: an index is part of the name of a location, its key
-// holds the version of `i`, and when `i` gets a new one the buffer of the previous iteration is called otherwise.
+// holds the version of `i`, and when `i` gets a new one the buffer of the previous iteration gets another name.
 //
-// Two questions are asked of names, and neither is the negation of the other:
+// There are two questions about two names, and neither is the negation of the other:
 //   must_equal           both are the same concrete value: equal ids, and the name means one value only (precise)
 //   certainly_different  no concrete value has both names
-// Between them lies "not known", and nothing that depends on it is reported as definite.
+// If neither holds, the answer is "not known", and nothing that depends on it is reported as definite.
 //
-// What certainly differs: objects made by different ops, or by one op at different times; an object made here and the
-// content of a parameter, field or global at entry; the default streams and whatever was created; two fields that own
-// their handles; two elements of one array at different constant indices; `streams[i]` of two iterations of one `for`
-// loop that counts `i`, if all elements were created in place. Two parameters are not known to differ.
+// These certainly differ:
+//   * objects made by different ops, or by one op at different times;
+//   * an object made here and the content of a parameter, field or global at entry;
+//   * a default stream and a created one;
+//   * two fields that own their handles;
+//   * two elements of one array at different constant indices;
+//   * `streams[i]` in two iterations of a `for` loop that counts `i`, if all elements were created in place.
+// Two parameters are not known to differ.
 //
-// Lost: arithmetic of indices (`i + 1` after `i` is another key, not the next one), and what a value merged at a join
-// consisted of. Both make the answers "not known". Offsets into memory are compared by overlap.h.
+// Two things are lost: arithmetic of indices (`i + 1` after `i` is another key, not the next one), and the values that
+// a merged value was made of. Both make the answers "not known". Offsets into memory are compared by overlap.h.
 //
-// values.cpp makes and ages names, value_compare.cpp compares them, value_facts.cpp says what is known of what they
-// name.
+// values.cpp makes and ages names, value_compare.cpp compares them, value_facts.cpp says what is known of the things
+// that they name.
 //
-// Cost: names are compared, aged and looked up for every location at every op, so what can be said of a name for good
-// is kept with it: whether it is precise, its variable, its relatives, and a filter of the ops and blocks that it
-// mentions, which tells at a glance that an op cannot age it.
+// Cost: names are compared, aged and looked up for every location at every op. So the facts about a name that never
+// change are kept with it: whether it is precise, its variable, its relatives, and a filter of the ops and blocks that
+// it mentions. The filter shows quickly that an op cannot age the name.
 #pragma once
 
 #include <compare>
@@ -55,12 +59,12 @@ inline constexpr OpIndex kNoOp = UINT32_MAX;
 
 inline constexpr ValueId kUnknown{0};     ///< equal to nothing, not even to itself
 inline constexpr ValueId kNull{1};        ///< nullptr
-inline constexpr ValueId kLegacy{2};      ///< the legacy default stream, it is not known of which device
-inline constexpr ValueId kPerThread{3};   ///< the per-thread default stream, likewise
+inline constexpr ValueId kLegacy{2};      ///< the legacy default stream of an unknown device
+inline constexpr ValueId kPerThread{3};   ///< the per-thread default stream of an unknown device
 inline constexpr LocationId kNowhere{0};  ///< a location that could not be named
 inline constexpr KeyId kWhole{0};         ///< no index, no offset
 inline constexpr KeyId kSomewhere{1};     ///< an index that could not be named
-inline constexpr MakersId kNoMakers{0};   ///< not known who made it
+inline constexpr MakersId kNoMakers{0};   ///< the ops that made it are not known
 
 /// The name of an index, an offset or a size: text with the values of the variables in it.
 struct Key {
@@ -68,7 +72,7 @@ struct Key {
   std::vector<ValueId> values;
   std::optional<std::int64_t> constant;
   bool precise = true;
-  std::uint32_t unit = 0;  ///< bytes of a step, as in ir::Expr; a constant number of known steps is one of bytes
+  std::uint32_t unit = 0;  ///< bytes of one step, as in ir::Expr; a constant with a known step is converted to bytes
   friend std::strong_ordering operator<=>(const Key&, const Key&) = default;
 };
 
@@ -77,9 +81,9 @@ struct Location {
   Kind kind = Kind::Nowhere;
   ir::PlaceId root = ir::kNoPlace;  ///< Root
   FieldId field{};                  ///< Field, Alias: "Class::name"
-  LocationId base = kNowhere;       ///< Field, Index, Stamp; Alias: the top of what was written
+  LocationId base = kNowhere;       ///< Field, Index, Stamp; Alias: the top of the written location
   KeyId key = kWhole;               ///< Index; Stamp: kWhole or kSomewhere, see store.h
-  ValueId pointer = kUnknown;       ///< Target: of which pointer
+  ValueId pointer = kUnknown;       ///< Target: the pointer that points here
   friend bool operator==(const Location&, const Location&) = default;
 };
 
@@ -87,16 +91,16 @@ struct Value {
   enum class Kind : std::uint8_t {
     Unknown,
     Null,
-    Legacy,     ///< the default stream of device `key`; kWhole: it is not known which
+    Legacy,     ///< the default stream of device `key`; kWhole: of an unknown device
     PerThread,  ///< likewise
     Object,     ///< made by op `site`: a stream, event, allocation
     Version,    ///< an unnamed value that op `site` stored
     Content,    ///< what `location` holds since `since` (kUnknown: since the function was entered)
-    Address,    ///< of `location`
-    Merge,      ///< of different values, at the start of block `site`, in `location`
+    Address,    ///< the address of `location`
+    Merge,      ///< one of several values that `location` may have at the start of block `site`
     Shifted,    ///< pointer `since` plus `key` steps
-    Constant,   ///< the integer that `key` is
-    Computed,   ///< the integer that `key` is worth, which is no number: equal where the same is computed of the same
+    Constant,   ///< the integer `key`
+    Computed,   ///< the value of expression `key`; equal if the same expression is computed from the same values
   };
   Kind kind = Kind::Unknown;
   std::uint32_t site = 0;
@@ -104,11 +108,11 @@ struct Value {
   LocationId location = kNowhere;
   ValueId since = kUnknown;
   KeyId key = kWhole;
-  MakersId makers = kNoMakers;  ///< Content: the ops of which one created it
+  MakersId makers = kNoMakers;  ///< Content: one of these ops created it
   friend bool operator==(const Value&, const Value&) = default;
 };
 
-/// What becomes older: what op `op` made, or what was merged at block `block` in `locations`.
+/// The names that become older: those of the results of `op`, or of the values merged in `locations` at `block`.
 struct Aging {
   OpIndex op = kNoOp;
   std::uint32_t block = UINT32_MAX;
@@ -122,7 +126,7 @@ class Values {
   Values(const ir::Function& function, const ir::Program& program);
 
   [[nodiscard]] const ir::Function& function() const { return function_; }
-  /// Some launch may begin before the kernel in front of it ends.
+  /// Some launch of the function may begin before the kernel in front of it ends.
   [[nodiscard]] bool launches_programmatically() const { return launches_programmatically_; }
   [[nodiscard]] const ir::Op& op(OpIndex index) const { return *ops_[index]; }
   /// The op came in with an inlined callee.
@@ -130,7 +134,7 @@ class Values {
     const ir::SiteId site = op(index).site;
     return site != ir::kNoSite && function_[site].call != ir::kNoSite;
   }
-  /// Equal for copies of one op (ir/paths.h).
+  /// The same number for all copies of one op (ir/paths.h).
   [[nodiscard]] std::uint32_t origin(OpIndex index) const {
     return op(index).origin == ir::Op::kNoOrigin ? index : op(index).origin;
   }
@@ -146,7 +150,7 @@ class Values {
   ValueId shifted(ValueId pointer, KeyId offset);
   /// Absent: the key is no number.
   std::optional<ValueId> constant(KeyId number);
-  /// kUnknown: it is not known what the key is worth, or it is computed of what was computed of something computed.
+  /// kUnknown: the value of the key is not known, or too many computations are nested in it.
   ValueId computed(KeyId key);
   ValueId content(LocationId location, ValueId since, MakersId makers);
   /// `stream`: kLegacy or kPerThread; `device`: its number.
@@ -192,7 +196,7 @@ class Values {
   [[nodiscard]] bool precise(KeyId id) const { return (*this)[id].precise; }
   /// A place that was written for this location, for messages; kNoPlace: none.
   [[nodiscard]] ir::PlaceId seen(LocationId id) const { return known(id).seen; }
-  /// Where the object that op `op` makes was put first, for messages; kNowhere: not known.
+  /// The location that the object made by `op` was first stored in, for messages; kNowhere: not known.
   [[nodiscard]] LocationId home(OpIndex op) const { return homes_[op]; }
   void put_first(OpIndex op, LocationId location) {
     if (homes_[op] == kNowhere) homes_[op] = location;
@@ -202,16 +206,17 @@ class Values {
   LocationId starred(LocationId id);
   /// True if all indices on the way are constants.
   [[nodiscard]] bool constant_path(LocationId id) const { return known(id).constant_path; }
-  /// What the path starts at: two locations with different tops are not parts of one object.
+  /// The start of the path. Two locations with different tops are not parts of one object.
   [[nodiscard]] LocationId top(LocationId id) const { return known(id).top; }
   /// The location is a local variable or temporary of the function, or lies inside one.
   [[nodiscard]] bool local(LocationId id) const { return known(known(id).top).local; }
   [[nodiscard]] bool inside(LocationId inner, LocationId outer) const;
-  /// The same part of `to` that `part` is of `from`; kNowhere: it is not reached by fields and elements alone.
+  /// The part of `to` that corresponds to `part` of `from`; kNowhere: `part` is not reached by fields and elements
+  /// alone.
   LocationId moved(LocationId part, LocationId from, LocationId to);
-  /// In an object that others may have a name for, too.
+  /// The location is in an object that may have another name.
   [[nodiscard]] bool may_have_alias(LocationId id) const;
-  /// Two locations that may be one: equal but for indices that are not certainly different.
+  /// The two may be one location: they are equal except for indices that do not certainly differ.
   [[nodiscard]] bool may_overlap(LocationId a, LocationId b) const;
 
   [[nodiscard]] bool is_legacy(ValueId stream) const { return (*this)[stream].kind == Value::Kind::Legacy; }
@@ -225,63 +230,64 @@ class Values {
   }
 
   [[nodiscard]] bool must_equal(ValueId a, ValueId b) const { return a == b && precise(a); }
-  /// Proved, or believed where the analysis runs under beliefs.
+  /// Proved, or believed if the analysis runs under beliefs.
   [[nodiscard]] bool certainly_different(ValueId a, ValueId b) const;
   [[nodiscard]] bool proved_different(ValueId a, ValueId b) const;
   void believe(const Beliefs* beliefs) { beliefs_ = beliefs; }
-  /// Enqueued work leaves a mark of its own: kWork.
+  /// On: each piece of enqueued work leaves a mark (kWork).
   void mark_work(bool on) { marks_work_ = on; }
   [[nodiscard]] bool marks_work() const { return marks_work_; }
   [[nodiscard]] bool may_equal(ValueId a, ValueId b) const { return !certainly_different(a, b); }
 
-  /// Only in a loop may a state name what is made further on: nothing else needs aging.
+  /// Is the block in a loop? Only there can a state name the results of a later op, so only there is aging needed.
   [[nodiscard]] bool in_loop(std::uint32_t block) const { return in_loop_[block]; }
-  /// True if op `op` has made anything yet; there is nothing to age if not.
+  /// Has `op` made anything yet? If not, there is nothing to age.
   [[nodiscard]] bool minted(OpIndex op) const { return minted_[op]; }
-  /// False: aged() leaves it as it is. This is about the present Aging, see start_aging().
+  /// False: aged() does not change it. Holds for the current Aging, see start_aging().
   [[nodiscard]] bool may_age(ValueId id) const { return (known(id).mentions & ages_) != 0; }
   [[nodiscard]] bool may_age(LocationId id) const { return (known(id).mentions & ages_) != 0; }
   ValueId aged(ValueId id, const Aging& aging);
   LocationId aged(LocationId id, const Aging& aging);
   KeyId aged(KeyId id, const Aging& aging);
-  /// Must be called before aged() with another Aging than last time.
+  /// Must be called before aged() is called with another Aging.
   void start_aging(const Aging& aging);
 
   [[nodiscard]] std::optional<ordering::StreamKind> stream_kind(ValueId stream) const;
   [[nodiscard]] std::optional<bool> timing(ValueId event) const;
   /// The kind of the block that a pointer points into.
   [[nodiscard]] std::optional<ordering::MemoryKind> memory_kind(ValueId memory) const;
-  /// What all stores to the field that the value comes from leave there; nullptr: it is none, or they differ.
+  /// The memory that every store to the value's field puts there; nullptr: the value is from no field, or stores
+  /// differ.
   [[nodiscard]] const ir::KeptMemory* kept_memory(ValueId memory) const;
-  /// What is known of the field that it is held in; nullptr: it is in none, or nothing is.
+  /// The facts about the field that holds the value; nullptr: no field holds it, or nothing is known.
   [[nodiscard]] const ir::HandleField* handle(ValueId id) const {
     return (*this)[id].location == kNowhere ? nullptr : handle_field((*this)[id].location);
   }
-  /// "Class::field", of a location of kind Field.
+  /// "Class::field". The location has kind Field.
   [[nodiscard]] const std::string& field_name(LocationId id) const {
     return fields_[static_cast<std::size_t>((*this)[id].field)].name;
   }
-  /// Held when the function was entered, so before anything was created here. What a pointer points to counts only if
-  /// the pointer itself came from outside: one made here may point to a handle made here.
+  /// The value existed when the function was entered, so before anything was created here. The content behind a pointer
+  /// counts only if the pointer itself came from outside: a pointer made here may point to a handle made here.
   [[nodiscard]] bool from_outside(ValueId id) const;
-  /// Held in a place of that type.
+  /// The value is held in a place of type Stream.
   [[nodiscard]] bool is_stream(ValueId id) const {
     const LocationId at = (*this)[id].location;
     const ir::PlaceId place = at == kNowhere ? ir::kNoPlace : seen(at);
     return place != ir::kNoPlace && function_[place].type == ir::TypeKind::Stream;
   }
-  /// The one op that created it, where that is known.
+  /// The one op that created it; kNoOp: not known.
   [[nodiscard]] OpIndex maker(ValueId id) const;
 
  private:
-  /// Keeps it for elements_beside().
+  /// Stores the element for elements_beside().
   void note_element(ir::PlaceId element);
   [[nodiscard]] const ir::KeptMemory* kept_at(LocationId id) const;
   [[nodiscard]] const ir::HandleField* handle_field(LocationId id) const;
   /// Two constants that are not the same index.
   [[nodiscard]] bool different(KeyId a, KeyId b) const;
   [[nodiscard]] bool different_slots(LocationId a, LocationId b) const;
-  /// Elements of one array at what a loop counts, of two of its iterations.
+  /// The two are elements of one array at the counter of a loop, in two different iterations.
   [[nodiscard]] bool different_iterations(const Value& left, const Value& right) const;
   /// Every element was stored by the call that created it, so no handle is in it twice.
   [[nodiscard]] bool created_in_place(MakersId makers) const;
@@ -291,11 +297,11 @@ class Values {
   bool is_precise(const Value& value) const;
   bool is_precise(const Location& location) const;
 
-  /// What a text is worth where all variables in it hold constants.
+  /// The value of an expression whose variables all hold constants.
   [[nodiscard]] std::optional<std::int64_t> number_of(const std::string& text,
                                                       const std::vector<ValueId>& values) const;
 
-  /// A set of ops and blocks that may say yes too often.
+  /// A set of ops and blocks (a Bloom filter): it may claim members that it does not have.
   using Filter = std::uint64_t;
   struct KnownValue {
     Value value;
@@ -306,7 +312,7 @@ class Values {
     Location location;
     bool precise = false;
     bool constant_path = true;
-    bool local = false;  ///< of a top
+    bool local = false;  ///< only set for tops
     LocationId top = kNowhere;
     ir::PlaceId seen = ir::kNoPlace;
     std::optional<LocationId> starred;
@@ -317,7 +323,7 @@ class Values {
     std::string name;
     const ir::HandleField* handle = nullptr;
   };
-  /// An expression as keys have it, and the keys made of it.
+  /// An expression in the form that keys use, and the keys made from it.
   struct NamedExpr {
     bool made = false;
     bool precise = false;

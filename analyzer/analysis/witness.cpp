@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names and places of ops and values, for hazards. The essay is in witness.h.
+// Names and places of ops and values, for hazards. witness.h explains it.
 #include "analyzer/analysis/witness.h"
 
 #include "analyzer/ir/hidden.h"
@@ -148,17 +148,17 @@ Thing Witness::stream(ValueId value, const ir::Operand& written, OpIndex op) con
     result = thing(value, written, op);
   }
   result.stream_kind = values_.stream_kind(value);
-  tell_class(result, value);
+  note_class(result, value);
   return result;
 }
 
 Thing Witness::event(ValueId value, const ir::Operand& written, OpIndex op) const {
   Thing result = thing(value, written, op);
-  tell_class(result, value);
+  note_class(result, value);
   return result;
 }
 
-void Witness::tell_class(Thing& handle, ValueId value) const {
+void Witness::note_class(Thing& handle, ValueId value) const {
   const ir::HandleField* field = values_.handle(value);
   if (handle.origin || field == nullptr || !field->owned || field->made.line == 0) return;
   handle.origin = Where{field->made, {}};

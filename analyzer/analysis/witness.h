@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Puts ops and values into the words of hazard.h: where an op stands and through which calls, what a stream or a buffer
-// is called and where it was made.
+// Describes ops and values in the terms of hazard.h: the place of an op and the calls that lead to it, the name of a
+// stream or a buffer and where it was made.
 //
-// If the op is in the analysed function itself, its name is the text that is written there. The text of an inlined
-// callee, and a value without a name, say little. There the place is named in which the value was first put, or from
-// which it was read, if the place is the function's own: the stream of a wrapper class is `front.stream_` for its user.
+// If the op is in the analysed function itself, the name of a value is the text of the operand. The text of an inlined
+// callee would not help the reader, and some values have no text. Such a value is named by the place that it was first
+// stored in, or read from, if that place is the function's own: the user of a wrapper class sees its stream as
+// `front.stream_`.
 #pragma once
 
 #include "analyzer/analysis/hazard.h"
@@ -31,12 +32,12 @@ class Witness {
 
  private:
   [[nodiscard]] Thing thing(ValueId value, const ir::Operand& written, OpIndex op) const;
-  /// A handle that this function does not make, but its class: says where.
-  void tell_class(Thing& handle, ValueId value) const;
+  /// For a handle that its class makes, and not this function: says where.
+  void note_class(Thing& handle, ValueId value) const;
   [[nodiscard]] const ir::Place& root_of(ir::PlaceId place) const;
   [[nodiscard]] std::string name(ValueId value) const;
   [[nodiscard]] std::string name(LocationId location) const;
-  /// The variable that such a name begins with, if it goes on with a part of it.
+  /// The variable that such a name begins with, if the name is of a part of it.
   [[nodiscard]] ir::PlaceId first_of(ValueId value) const;
 
   const Values& values_;

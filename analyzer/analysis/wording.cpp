@@ -4,9 +4,9 @@
 // certain.
 //
 // The style is clang-tidy's: lower case, no full stop, names from the source in single quotes. A message says both
-// sides of a conflict and the memory; the notes say where the other side is, what edge there is and why it does not
+// sides of a conflict and the memory. The notes say where the other side is, which edge exists and why it does not
 // help, where streams and memory come from, and last what would help. Latent hazards name the rule of docs/model.md
-// that the program leans on without knowing.
+// that the program relies on without knowing.
 //
 // Each check has its words in one of wording_races.cpp, wording_host.cpp, wording_handles.cpp, wording_dependents.cpp
 // and wording_advice.cpp; this file calls them, and has the draft that they all write on.
@@ -54,7 +54,7 @@ Dialect dialect_of(ir::Api api) {
   return {};
 }
 
-/// The interface that the program uses where the hazard is: that of the first call that has one.
+/// The API that the program uses at the hazard: that of the first call that has one.
 ir::Api api_of(const Hazard& hazard) {
   std::vector<const Where*> calls{&hazard.later.where};
   if (hazard.earlier) {
@@ -214,7 +214,7 @@ void Draft::note_origin(const Thing& thing, const char* noun) {
   if (!thing.origin || thing.name.empty()) {
     return;
   }
-  // A check whose evidence is that very place says more there.
+  // A check that has evidence at the same place says more there.
   const bool is_evidence = std::any_of(hazard_.evidence.begin(), hazard_.evidence.end(), [&](const Evidence& evidence) {
     return same_place(evidence.where.site, thing.origin->site);
   });
@@ -260,7 +260,7 @@ void Draft::repair(Fix::Kind kind, std::string text, std::vector<std::string> na
   const bool inlined = !hazard_.later.where.calls.empty() ||
                        (hazard_.earlier && (!hazard_.earlier->where.calls.empty() ||
                                             hazard_.earlier->where.site.function != hazard_.later.where.site.function));
-  // A whole statement is put in or taken out also around a macro; within one nothing is certain.
+  // A whole statement can be inserted or removed around a macro; within a macro no repair is certain.
   const bool in_statement = kind == Fix::Kind::ReplaceCall || kind == Fix::Kind::PassStream;
   if (inlined || hazard_.level == Level::Maybe || hazard_.level == Level::Likely ||
       (in_statement && hazard_.later.where.site.in_macro)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Words for what is right but slow, and for policy. Each says what would do instead; where that is a text, it is also
-// the repair.
+// Words for code that is correct but slow, and for policy. Each message says what to use instead; if that is a piece of
+// code, it is also the repair.
 #include "analyzer/analysis/wording_parts.h"
 
 namespace streamsan::analyzer::wording {

@@ -3,14 +3,14 @@
 // Words for the host's side: it reads or writes too early, memory ends too early, a tensor goes back to its allocator
 // too early.
 //
-// One repair is certain for all of them: to wait for the stream that is still at work, in the line before. It may not
-// be the fastest, which is why the notes speak of it and --fix does only that.
+// One repair is certain for all of them: a wait, in the line before, for the stream that is still at work. It may not
+// be the fastest repair, so the notes name it and --fix does only that.
 #include "analyzer/analysis/wording_parts.h"
 
 namespace streamsan::analyzer::wording {
 namespace {
 
-/// "stream 's1'", or how to speak of work whose stream has no name.
+/// "stream 's1'", or a description if the stream has no name.
 std::string its_stream(const Action& action) { return named_stream(action.stream, "its stream"); }
 
 void note_other_side(Draft& draft, const std::string& memory) {
@@ -178,7 +178,7 @@ void words_of<Check::MissingRecordStream>(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const std::string memory = hazard.buffer.name.empty() ? "a tensor" : "tensor " + buffer(hazard.buffer);
   const std::string home = its_stream(draft.later());
-  draft.say("memory of " + memory + " goes back to the allocator, to be used again on " + home + "," +
+  draft.say("memory of " + memory + " is returned to the allocator, which may reuse it on " + home + "," +
             while_at_work(draft));
   note_other_side(draft, memory);
   draft.advise("call record_stream(" + lane(draft.earlier().stream) +

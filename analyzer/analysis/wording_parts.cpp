@@ -52,7 +52,7 @@ bool is_path(std::string_view text) {
   return true;
 }
 
-/// Of what the IR calls so.
+/// The words for what the IR calls `name`.
 Named named(std::string_view name) {
   const auto part = ir::hidden_part(name);
   if (!part) {
@@ -63,7 +63,7 @@ Named named(std::string_view name) {
     return description("the current stream");
   }
   if (part->hidden == ir::Hidden::Size || part->hidden == ir::Hidden::Begin) {
-    // An element that is counted: `parts[...]`.
+    // The element at a counter: `parts[...]`.
     const std::size_t open = name.rfind('[', part->at), close = name.find(']', part->at);
     if (open != std::string_view::npos && close != std::string_view::npos) {
       return named(std::string(name.substr(0, open)) + "[...]" + std::string(name.substr(close + 1)));
@@ -80,7 +80,7 @@ Named named(std::string_view name) {
   if (part->hidden == ir::Hidden::Next) {
     return description("a block of " + owner.quoted());
   }
-  // Of an element without a name as of what it is in.
+  // An element without a name is described like the object that contains it.
   return name.ends_with(ir::name(ir::Hidden::Stream)) ? description("the stream of " + owner.quoted()) : owner;
 }
 

@@ -23,13 +23,13 @@ struct Named {
   [[nodiscard]] std::string quoted() const { return described ? text : "'" + text + "'"; }
 };
 Named named(const Thing& thing);
-std::string quoted(std::string_view name);  ///< of a function, a variable or a part of one
+std::string quoted(std::string_view name);  ///< the name of a function, a variable or a part of one
 /// "stream 's1'", "non-blocking stream 's1'" if the kind is asked for and known, "the default stream"; empty: none.
 std::string stream(const Thing& thing, bool with_kind = false);
 std::string on_stream(const Thing& thing, bool with_kind = false);  ///< " on stream 's1'", or nothing
 /// As stream(); `otherwise` where the source has no name for it: a stream inside an object.
 std::string named_stream(const Thing& thing, std::string_view otherwise);
-/// ", on stream 's'": nothing for nothing.
+/// ", on stream 's'": the words behind a comma; empty if there are none.
 std::string comma(const std::string& words);
 std::string buffer(const Thing& thing);  ///< "'d_buf'", or "the same memory"
 std::string event(const Thing& thing);   ///< "event 'e'", or "an event"
@@ -66,7 +66,7 @@ class Draft {
   /// Only for hazards with two sides.
   [[nodiscard]] const Action& earlier() const { return *hazard_.earlier; }
 
-  /// The message; how sure it is is added.
+  /// Sets the message, and adds how certain it is.
   void say(std::string message);
   void note(const Where& where, std::string message, const std::string& note_lane = kHostLane);
   void note_edge(std::string message, const std::string& note_lane = kHostLane);  ///< at Hazard::edge, if there is one

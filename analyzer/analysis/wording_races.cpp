@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Words for two streams that fight about memory: cross-stream-race, nonblocking-vs-default, and
+// Words for two streams that conflict on memory: cross-stream-race, nonblocking-vs-default, and
 // event-wait-without-record where the wait should have ordered two accesses.
 //
-// The notes answer, in this order: where is the other access, which edge is there and why does it not help, where do
-// the streams and the memory come from, and what would help. The cause decides the second and the last.
+// The notes answer, in this order: where is the other access; which edge exists, and why does it not help; where do the
+// streams and the memory come from; and what would help. The cause decides the second answer and the last.
 #include "analyzer/analysis/wording_parts.h"
 
 namespace streamsan::analyzer::wording {
 namespace {
 
 struct TwoStreams {
-  std::string first;   ///< of the earlier work
-  std::string second;  ///< of the later
+  std::string first;   ///< the stream of the earlier work
+  std::string second;  ///< the stream of the later work
   bool says_iterations = false;
 };
 
-/// Never one name for both: two elements of an array may be spelt alike, and so may two streams of two callers.
+/// The two names always differ: two elements of an array may be spelt alike, and so may two streams of two callers.
 TwoStreams names_of(const Draft& draft) {
   TwoStreams out{.first = named_stream(draft.earlier().stream, "the stream of that work"),
                  .second = named_stream(draft.later().stream, "the stream of this work")};
@@ -34,7 +34,7 @@ TwoStreams names_of(const Draft& draft) {
   return out;
 }
 
-/// Why the edge that is there does not help: a note at the edge. Some causes have none.
+/// A note at the existing edge, which says why it does not help. Some causes have none.
 void note_cause(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const auto [first, second, says_iterations] = names_of(draft);
@@ -181,7 +181,7 @@ void word_duty(Draft& draft) {
                " wait for it with " + draft.dialect().wait_event + " before '" + function + "' returns");
 }
 
-/// What a message-passing library does until its request is complete.
+/// Words for an access of a message-passing library, which lasts until its request is complete.
 void word_message(Draft& draft) {
   const Hazard& hazard = draft.hazard();
   const Action& later = draft.later();

@@ -11,18 +11,18 @@
 // graph and the memory, each named by its path from `this`:
 //
 //   * one method captures work that uses the memory, and leaves the graph in its member;
-//   * one launches the graph without capturing it anew on some path, and what decides about that is nothing that the
-//     third one writes;
-//   * a third one frees the memory and puts other memory in its place, and has nothing to do with the graph;
-//   * no other one makes the graph anew or drops it: that would be for callers to call. Not so where it ends the
-//     object: it frees the memory as well.
+//   * another one launches the graph, on some path without a new capture, and the third one writes nothing that decides
+//     about this path;
+//   * a third one frees the memory and puts other memory in its place, and does not use the graph;
+//   * no other one makes the graph anew or drops it: callers would have to call that method. A method that also frees
+//     the memory ends the object, and does not count.
 //
-// Freeing without a replacement is the end of the object, or asks its caller not to go on: it is not looked at. A
-// method that others of the class call is part of what those do, and is not asked for itself. A capture that also notes
-// what memory it was made with (`captured_ = workspace_.p`) can be asked about that by code that is not understood:
-// then nothing is said.
+// A free without a replacement is not looked at: it is the end of the object, or callers must stop using the object. A
+// method that other methods of the class call is looked at as a part of those, and not by itself. If a capture also
+// stores the address of its memory (`captured_ = workspace_.p`), code that is not understood may compare it: then
+// nothing is reported.
 //
-// Cost: nothing where the program does not capture; else the methods of its classes are closed once more.
+// Cost: none if the program does not capture; else the methods of its classes are closed once more.
 #include "analyzer/analysis/workspaces.h"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ using ir::OpKind;
 using ir::Place;
 using ir::PlaceId;
 
-/// An op of a method, and where, in the closed method.
+/// An op of a method, and its place in the closed method.
 struct At {
   const Op* op = nullptr;
   std::size_t block = 0, number = 0;
@@ -66,15 +66,15 @@ class Method {
   [[nodiscard]] const std::map<std::string, At>& captured() const { return captured_; }
   [[nodiscard]] const std::map<std::string, At>& launched() const { return launched_; }
   [[nodiscard]] const std::map<std::string, At>& freed() const { return freed_; }
-  /// Members that get something else.
+  /// Members that are assigned.
   [[nodiscard]] const std::set<std::string>& stored() const { return stored_; }
   /// Graphs that are left in members.
   [[nodiscard]] const std::set<std::string>& graphs() const { return graphs_; }
   [[nodiscard]] bool gives_itself_away() const { return gives_itself_away_; }
-  /// Memory that is used in a capture, whose address is kept in another member, too.
+  /// Memory that a capture uses and whose address is also kept in another member.
   [[nodiscard]] const std::set<std::string>& noted() const { return noted_; }
 
-  /// Other memory comes into the member after `freed`.
+  /// After `freed`, the member gets other memory.
   [[nodiscard]] bool replaces(const std::string& memory, const At& freed) const {
     const std::vector<bool> behind = ir::reached_behind(function_, freed.block);
     for (std::size_t block = 0; block < function_.blocks.size(); ++block) {
@@ -87,7 +87,7 @@ class Method {
     return false;
   }
 
-  /// It launches the graph without storing it first, and no condition for that reads one of `written`.
+  /// The method launches the graph without storing it first, and no condition on that path reads one of `written`.
   [[nodiscard]] bool launches_as_it_was(const std::string& graph, const At& launch,
                                         const std::set<std::string>& written) const {
     std::vector<bool> stores(function_.blocks.size());
@@ -100,7 +100,7 @@ class Method {
     const std::vector<bool> around =
         ir::leading_to(function_, launches, [&](std::size_t from, std::size_t) { return !stores[from]; });
     if (!around[0]) return false;
-    // Where one way goes to the launch as it is, and the other one to a capture.
+    // A branch of which one path goes to the launch directly, and the other one to a capture.
     for (const ir::Block& choice : function_.blocks) {
       if (choice.successors.size() != 2 || choice.condition == ir::kNoExpr) continue;
       if (around[ir::at(choice.successors[0])] == around[ir::at(choice.successors[1])]) continue;
@@ -217,7 +217,7 @@ bool is_method(const ir::Function& function) {
   return std::ranges::any_of(function.places, [](const Place& place) { return place.kind == Place::Kind::This; });
 }
 
-/// Those that a method calls on its own object.
+/// The methods that a method calls on its own object.
 std::set<std::string> called_inside(const ir::Program& program) {
   std::set<std::string> result;
   for (const auto& [usr, function] : program.functions)
@@ -229,7 +229,7 @@ std::set<std::string> called_inside(const ir::Program& program) {
   return result;
 }
 
-/// "Class::" of what a path begins with.
+/// "Class::" of the class that a path begins with.
 std::string class_of(const std::string& path) {
   const std::string first = path.substr(0, path.find('.'));
   return first.substr(0, first.rfind("::") + 2);

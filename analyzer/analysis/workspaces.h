@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Workspaces that are replaced while a graph keeps the old one. See workspaces.cpp for the essay.
+// Workspaces that are replaced while a graph keeps the old one. workspaces.cpp explains it.
 #pragma once
 
 #include <string>

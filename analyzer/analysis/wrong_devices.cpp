@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An event belongs to the device that was current when it was created, and can be recorded in streams of that device
-// only. Elsewhere the record fails, and who waits for the event waits for nothing.
+// only. Elsewhere the record fails, and a wait for the event waits for nothing.
 //
-// Order (order_thread.cpp) tells the devices of handles that it can follow, by the constants given to cudaSetDevice.
-// Here it is about handles in lists, pools and structures, which nobody can follow one by one: but all events that a
+// Order (order_thread.cpp) finds the devices of handles that it can follow, by the constants given to cudaSetDevice.
+// This file is about handles in lists, pools and structures, which cannot be followed one by one. But all events that a
 // structure keeps in one member are created at the places that create that member, and so are its streams. So the
 // devices of a member are those that are current where it is created:
 //
-//   fixed     a number, or the device that was current when the function was entered, the same for all of them
-//   several   what a loop counts is the device's number (`for d: cudaSetDevice(d); cudaStreamCreate(&part.stream)`), or
-//             the places have different numbers
+//   fixed     one device for all: a number, or the device that was current when the function was entered
+//   several   the counter of a loop is the device's number (`for d: cudaSetDevice(d); cudaStreamCreate(&part.stream)`),
+//             or the places have different numbers
 //
-// A record of an event of a fixed device in a stream of several fails for all of those but at most one. Not if the
-// stream is named more closely: `streams[0]` is of device 0 if streams[d] was made on device d, and a variable's own
-// stream is of the device that was current where that variable's stream was created.
+// A record of an event of a fixed device in a stream of several devices fails for all but at most one of them. Not if
+// the stream is named more closely: `streams[0]` belongs to device 0 if streams[d] was made on device d, and a
+// variable's own stream belongs to the device that was current where that variable's stream was created.
 //
-// Where the function gets no objects from outside, all its handles were created in it. Then a handle that is in no
-// member, or comes out of a list of handles, is of a fixed device if all of them are.
+// If the function gets no objects from outside, it created all its handles. Then a handle that is in no member, or
+// comes out of a list of handles, belongs to a fixed device if all of them do.
 //
-// The current device is followed through the blocks: at joins, and behind code that is not known, it is not known,
-// unless no device was ever set. Numbers are followed through variables that are stored once, which those of callees
-// are.
+// The current device is followed through the blocks. It is unknown at joins and behind unknown code, unless no device
+// was ever set. Numbers are followed through variables that are stored once, as those of callees are.
 //
-// Errs to say nothing: a handle created anywhere else, out of sight or in another way, ends it. It says too much where
-// a condition picks the streams of the event's own device, which nothing here reads; so what leans on "several" is
-// likely, not definite.
+// Errs to silence: nothing is reported if a handle is created anywhere else, out of sight or in another way. It may
+// report too much if a condition picks the streams of the event's own device, because conditions are not read. So a
+// finding that depends on "several" is likely, not definite.
 #include "analyzer/analysis/wrong_devices.h"
 
 #include <algorithm>
@@ -45,7 +44,7 @@ using ir::OpKind;
 using ir::Place;
 using ir::PlaceId;
 
-constexpr unsigned kDeepest = 12;  ///< of numbers and handles, through variables
+constexpr unsigned kDeepest = 12;  ///< number of variables that a number or a handle is followed through
 
 struct Device {
   enum class Kind : std::uint8_t { Unreached, Entry, Number, Counted, Unknown };
@@ -67,11 +66,11 @@ struct Creation {
   bool in_loop = false;
 };
 
-/// What is known of the devices of some handles.
+/// The devices of some handles, as far as they are known.
 struct Devices {
   std::vector<const Creation*> made;
   bool several = false;
-  Device one;  ///< unless there are several
+  Device one;  ///< the device, if it is one
   [[nodiscard]] bool fixed() const { return !several && one.fixed(); }
 };
 
@@ -95,7 +94,7 @@ class Records {
   struct Stores {
     const Op* only = nullptr;
     std::uint32_t count = 0;
-    bool counts = false;  ///< one of them adds to what the place holds
+    bool counts = false;  ///< one of them adds to the value of the place
   };
 
   [[nodiscard]] bool is_asked() const {
@@ -123,7 +122,7 @@ class Records {
       }
   }
 
-  /// What the integer is worth, as the number of a device.
+  /// The value of the integer, as the number of a device.
   [[nodiscard]] Device number(ir::ExprId id, unsigned deep = 0) const {
     const ir::Expr& expr = function_[id];
     if (expr.constant) return {.kind = Device::Kind::Number, .number = *expr.constant};
@@ -145,7 +144,7 @@ class Records {
       if (source.kind == Operand::Kind::Number) return number(source.offset, deep);
       if (source.kind == Operand::Kind::Value && source.offset == ir::kNoExpr) return number_in(source.place, deep + 1);
     }
-    // Of an element that a loop has come to: each has its own.
+    // The current element of a loop: each has its own.
     for (PlaceId at = place; stores.count == 0 && at != ir::kNoPlace; at = function_[at].base)
       if (function_[at].kind == Place::Kind::Index)
         if (const Device index = number(function_[at].index, deep + 1); index.kind == Device::Kind::Counted)
@@ -156,7 +155,7 @@ class Records {
   [[nodiscard]] Device after(const Op& op, const Device& before) const {
     if (op.kind == OpKind::SetDevice)
       return op.source.kind == Operand::Kind::Number ? number(op.source.offset) : Device{.kind = Device::Kind::Unknown};
-    // As the order has it: a function that sets no device does not expect that others do.
+    // As in order_thread.cpp: a function that sets no device does not expect that others do.
     const bool anything = op.kind == OpKind::MaySync || op.kind == OpKind::Call;
     return anything && before.kind != Device::Kind::Entry ? Device{.kind = Device::Kind::Unknown} : before;
   }
@@ -189,7 +188,7 @@ class Records {
     }
   }
 
-  /// The place whose handle it is, through parameters and other variables that are stored once.
+  /// The place that the handle comes from, through parameters and other variables that are stored once.
   [[nodiscard]] PlaceId source_of(PlaceId place) const {
     for (unsigned deep = 0; deep < kDeepest; ++deep) {
       const Stores& stores = stores_[ir::at(place)];
@@ -257,7 +256,7 @@ class Records {
     devices.made.push_back(&creation);
   }
 
-  /// An element is named by a number of which nothing is known: that may be how the right one is picked.
+  /// An element is named by an unknown number, which may pick the right one.
   [[nodiscard]] bool is_picked(PlaceId place) const {
     for (; place != ir::kNoPlace; place = function_[place].base)
       if (function_[place].kind == Place::Kind::Index && number(function_[place].index).kind == Device::Kind::Unknown)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Events that are recorded in streams of other devices. See wrong_devices.cpp for the essay.
+// Events that are recorded in streams of other devices. wrong_devices.cpp explains it.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace streamsan::analyzer {
 
-/// In `closed`, a function of `program` with its callees put in.
+/// `closed`: a function of `program` with its callees inlined.
 std::vector<Hazard> records_on_wrong_devices(const ir::Function& closed, const ir::Program& program);
 
 }  // namespace streamsan::analyzer

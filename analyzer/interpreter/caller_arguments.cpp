@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Types become variables with values in them, line by line. Those of classes are in caller_classes.cpp.
+// Writes a variable with a value for each type, line by line. Objects of classes are in caller_classes.cpp.
 #include "analyzer/interpreter/caller_arguments.h"
 
 #include <algorithm>
@@ -24,10 +24,10 @@ namespace {
 /// There are two. What comes round after an even number of them is not always on the same one.
 constexpr const char* kDevice = " % 3 % 2";
 
-/// What a value-initialised object has in it anyway.
+/// The value is what a value-initialised object has anyway.
 bool is_zero(llvm::StringRef value) { return value.ends_with(")0") || value.ends_with(")false"); }
 
-/// What a std::shared_ptr is to; null: it is none.
+/// The type that a std::shared_ptr points to; null: it is no such pointer.
 QualType shared_by(QualType type) {
   const auto* pointer =
       llvm::dyn_cast_or_null<clang::ClassTemplateSpecializationDecl>(type.getNonReferenceType()->getAsCXXRecordDecl());
@@ -76,8 +76,8 @@ bool CallerArguments::is_pointer_to_object(QualType type) {
   return type->isPointerType() && symbols_.kind(type) == ir::TypeKind::Pointer && is_object(type);
 }
 
-/// `const Job* jobs, int count`: the only pointer to an object of a class that one can make many of, with a number that
-/// says how much behind it. nullptr: there is none.
+/// `const Job* jobs, int count`: the only pointer to objects of a class that can be made in any number, followed by a
+/// size. nullptr: there is none.
 const clang::ParmVarDecl* CallerArguments::counted_array(const clang::FunctionDecl& function) {
   const clang::ParmVarDecl* found = nullptr;
   for (unsigned i = 0; i < function.getNumParams(); ++i) {
@@ -113,7 +113,7 @@ std::optional<std::string> CallerArguments::list_of(const clang::FunctionDecl& f
     if (!name) return std::nullopt;
     if (depth == 0 && lend(type, *name)) first_.try_emplace(parameter, *name);
     if (!list.empty()) list += ", ";
-    // What is shared is given to others, too.
+    // An object that is shared is lent to other users, too.
     list += type->isLValueReferenceType() ? *name
             : !shared_by(of).isNull()     ? spelled(of) + "(" + *name + ")"
             : type->isReferenceType()     ? "static_cast<" + spelled(of) + "&&>(" + *name + ")"
@@ -135,7 +135,7 @@ bool CallerArguments::share(const clang::FunctionDecl& first, const clang::Funct
   return any;
 }
 
-/// False: it is not an object of the program's own.
+/// Notes that the call was lent an object. False: it is no object of the program's own classes.
 bool CallerArguments::lend(QualType type, const std::string& name) {
   const clang::CXXRecordDecl* record = referred(type);
   if (record == nullptr || symbols_.in_system_header(*record)) return false;
@@ -154,7 +154,7 @@ std::string CallerArguments::moved(QualType type, const std::string& value) cons
   return type->isRecordType() ? "static_cast<" + spelled(type) + "&&>(" + value + ")" : value;
 }
 
-/// `value`: "{}", "(a1, a2)". What is made for one element of many lives as long as that does.
+/// `value`: "{}", "(a1, a2)". An object that is made for one element of many lives as long as the element.
 void CallerArguments::declare(const std::string& spelling, const std::string& name, const std::string& value) {
   if (element_.empty() && !kept_)
     line(spelling + " " + name + value + ";");
@@ -171,7 +171,7 @@ std::optional<std::string> CallerArguments::variable(QualType type, llvm::String
 }
 
 std::optional<std::string> CallerArguments::value(QualType type, llvm::StringRef called, int depth) {
-  // Containers of containers are as deep as their elements; objects that are made of others may have no end.
+  // Containers of containers end with their elements; objects that are made of others may never end.
   constexpr int kDeepest = 6;
   if (depth > kDeepest || is_long()) return std::nullopt;
   if (context_.getAsConstantArrayType(type) != nullptr) return array(type, called, depth);
@@ -186,7 +186,7 @@ std::optional<std::string> CallerArguments::value(QualType type, llvm::StringRef
   return object(type, *record->getDefinition(), called, depth);
 }
 
-/// As variable(); what refers to one class of the program's refers to one object.
+/// As variable(); all references to one class of the program are to one object.
 std::optional<std::string> CallerArguments::shared(QualType type, llvm::StringRef called, int depth) {
   const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
   if (!way_.one || record == nullptr || symbols_.in_system_header(*record)) return variable(type, called, depth);
@@ -198,7 +198,7 @@ std::optional<std::string> CallerArguments::shared(QualType type, llvm::StringRe
 }
 
 std::string CallerArguments::number(llvm::StringRef called, int depth, Meaning otherwise) {
-  // The numbers that an object is made with say how much it has room for, those of a plain struct how much there is.
+  // Numbers of a constructor say how much room the object has, those of a plain struct how much there is.
   const auto* parameter = llvm::dyn_cast_or_null<clang::ParmVarDecl>(filled_);
   const bool makes_room = (depth > 0 || makes_) && parameter != nullptr;
   Meaning meaning = meaning_of(called, otherwise);
@@ -206,21 +206,21 @@ std::string CallerArguments::number(llvm::StringRef called, int depth, Meaning o
       says_size_of_parts(called))
     meaning = Meaning::HowMuch;
   if (parameter != nullptr && element_.empty()) {
-    // In another call of two alike numbers, or in the same one, they may have to differ.
+    // Two alike numbers may have to differ, in one call or in two.
     if (const auto needed = file_.numbers.compared_with(*parameter);
         needed && (way_.alike || compared_.insert(*needed).second))
       return std::to_string(*needed);
     if (meaning != Meaning::Devices && file_.numbers.counts_objects(*parameter)) meaning = Meaning::HowMany;
-    // Methods of one object are to mean the same one, also those that divide nothing.
+    // All methods of one object get the same one, also those that do not divide by it.
     const bool of_method = llvm::isa<clang::CXXMethodDecl>(parameter->getDeclContext());
     if (meaning == Meaning::Which && !of_method && file_.numbers.divides(*parameter))
       return way_.alike ? "1" : std::to_string(1 + which_++);
   }
-  // With `begin` in front of it, `end` lies behind that.
+  // An `end` behind a `begin` is greater than it.
   const auto* named = llvm::dyn_cast_or_null<clang::Decl>(filled_);
   if (ends_range(called) && named != nullptr && begins_in_ == named->getDeclContext())
     return "(" + begins_at_ + " + " + how_many() + ")";
-  // It may be a size, or say which one: so each of a call is another one, and small enough for a size.
+  // It may be a size or an index: so each one of a call differs, and is small enough for a size.
   if (!way_.alike && depth == 0 && !alone_ && !fixed_ && meaning == Meaning::HowMuch &&
       meaning_of(called, Meaning::Which) == Meaning::Which) {
     const bool few = way_.own == Way::Size::Few;
@@ -248,20 +248,20 @@ std::string CallerArguments::number(llvm::StringRef called, int depth, Meaning o
     begins_in_ = named->getDeclContext();
   }
   if (way_.alike || (meaning == Meaning::Device && element_.empty())) return "0";
-  // Two lists have nothing in common.
+  // Two lists have no number in common.
   const std::string shift = lists_ > 1 ? " + " + std::to_string(lists_ - 1) + " * " + elements() : "";
   if (meaning == Meaning::Counter && element_.empty()) return std::to_string(calls_);
   const std::string which = element_.empty() ? std::to_string(which_++)
                             : shift.empty()  ? element_
                                              : "(" + element_ + shift + ")";
   if (meaning == Meaning::Device) return which + kDevice;
-  // Those of the next call are others; and in a ring they have another slot than what has no name.
+  // The next call gets other numbers; and in a ring, another slot than numbers whose names say nothing.
   if (meaning == Meaning::Key) return "(" + which + " + 1 + " + std::to_string(calls_) + " * " + elements() + ")";
   if (meaning != Meaning::Where) return which;
   return begins_at_ = "(" + which + " * " + how_many() + ")";
 }
 
-/// One of the caller's. Those of the elements of one array are different ones: that is what several are for.
+/// A stream of the caller's. The elements of one array get different streams: that is what an array is for.
 std::string CallerArguments::stream(int depth) {
   constexpr int kMostOfUser = 8;
   if (way_.users == Caller::Users::Streams && element_.empty())
@@ -285,7 +285,7 @@ std::optional<std::string> CallerArguments::pointer(QualType type, llvm::StringR
     return cast(type, "\"text\"");
   if (counted_ != nullptr && filled_ == counted_ && depth == 0) return pointers(type, called, depth);
   if (is_object(type)) {
-    // A list has three nodes; of a tree, whose nodes have many others, each has those next to it.
+    // A list gets three nodes. A node of a tree, which has many others, gets those next to it.
     const auto own = filling_.equal_range(pointee->getAsCXXRecordDecl()->getCanonicalDecl());
     const bool in_a_row = std::all_of(own.first, own.second, [&](const auto& each) { return each.second == element_; });
     if (std::distance(own.first, own.second) >= (in_a_row ? 3 : 2)) return std::nullopt;
@@ -297,13 +297,13 @@ std::optional<std::string> CallerArguments::pointer(QualType type, llvm::StringR
   return cast(type, or_missing(memory(pointee), named == nullptr ? "" : named->getName()));
 }
 
-/// Of many, some are without what the file looks for.
+/// Among many elements, some lack the field that the file compares with nullptr.
 std::string CallerArguments::or_missing(const std::string& value, llvm::StringRef field) const {
   const bool looked_for = !element_.empty() && counted_ != nullptr && file_.missing.contains(field);
   return looked_for ? "(" + element_ + " % 3 == 1 ? nullptr : " + value + ")" : value;
 }
 
-/// Of integers: if the host reads them, where things are not alike each says which.
+/// Memory of integers: if the host reads them, and numbers are not all 0 (Way::alike), each is an index.
 std::string CallerArguments::memory(QualType of) {
   const bool counted = !way_.alike && of->isIntegerType() && !of->isBooleanType();
   const std::size_t as = given_as_.try_emplace(filled_, given_as_.size()).first->second;
@@ -311,7 +311,7 @@ std::string CallerArguments::memory(QualType of) {
          std::to_string(as) + ")";
 }
 
-/// An array of as many as numbers say.
+/// An array with as many elements as numbers say.
 std::optional<std::string> CallerArguments::pointers(QualType type, llvm::StringRef called, int depth) {
   const QualType element = type->getPointeeType().getUnqualifiedType();
   const std::string name = fresh();
@@ -322,7 +322,7 @@ std::optional<std::string> CallerArguments::pointers(QualType type, llvm::String
   return whole ? std::optional(cast(type, name)) : std::nullopt;
 }
 
-/// One of the program's own length.
+/// An array whose length the program gives.
 std::optional<std::string> CallerArguments::array(QualType type, llvm::StringRef called, int depth) {
   const clang::ConstantArrayType* of = context_.getAsConstantArrayType(type);
   const QualType element = of->getElementType().getUnqualifiedType();
@@ -352,12 +352,12 @@ bool CallerArguments::fill_array(const std::string& name, QualType type, llvm::S
   return whole;
 }
 
-/// Does it point to an object that is made, and not to bytes?
+/// Does the pointer get an object, and not memory?
 bool CallerArguments::is_object(QualType pointer) {
   const clang::CXXRecordDecl* record = pointer->getPointeeType()->getAsCXXRecordDecl();
   if (record == nullptr || !record->hasDefinition()) return false;
   const clang::CXXRecordDecl& defined = *record->getDefinition();
-  // Of a plain one, the bytes are all there is to it.
+  // A plain object is no more than its bytes.
   return !defined.isTriviallyCopyable() || std::ranges::any_of(defined.fields(), [](const clang::FieldDecl* field) {
     return field->getType()->isPointerType() || field->getType()->isRecordType();
   });
@@ -372,7 +372,7 @@ bool moves(const clang::CXXRecordDecl& record) {
   return llvm::is_contained(kMoving, record.getName());
 }
 
-/// It says 0, or null: what is there is not known yet.
+/// The field is 0 or null in a new object.
 bool says_nothing(const clang::FieldDecl& field) {
   const clang::Expr* value = field.getInClassInitializer();
   if (value == nullptr) return false;
@@ -387,7 +387,7 @@ bool says_nothing(const clang::FieldDecl& field) {
 
 }  // namespace
 
-/// Fields that say nothing of themselves. `name` is all zeros before.
+/// Fills the fields of an object without a constructor. `name` is all zeros before.
 void CallerArguments::fill(const std::string& name, const clang::CXXRecordDecl& record, int depth) {
   const auto is_number = [](QualType type) {
     return type->isIntegerType() && !type->isBooleanType() && !type->isEnumeralType();

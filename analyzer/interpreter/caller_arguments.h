@@ -23,7 +23,7 @@ class FunctionProtoType;
 
 namespace streamsan::analyzer {
 
-/// The class that a reference, a pointer or a std::shared_ptr leads to, defined; nullptr: to none.
+/// The defined class that a reference, a pointer or a std::shared_ptr refers to; nullptr: none.
 const clang::CXXRecordDecl* referred(clang::QualType type);
 
 /// Writes lines of a caller: for each argument a variable of its type, with a value in it.
@@ -39,26 +39,26 @@ class CallerArguments {
 
   void line(const std::string& text, Caller::Line what = Caller::Line::Other);
 
-  /// A longer text takes more time to parse than it is worth.
+  /// The text is too long to be worth its parsing.
   [[nodiscard]] bool is_long() const { return caller_.lines.size() > 2000; }
 
   /// The list of arguments for a call, after the lines that make them. nullopt: they cannot be made.
   /// `again`: the objects that the first call of the function referred to are given once more.
   std::optional<std::string> given(const clang::FunctionDecl& function, bool again = false);
 
-  /// Objects that a call of the first function was given as a type, the other one is given, too; not plain ones, which
-  /// say no more than what is in them. False: there is no such type.
+  /// Gives `other` the objects that the call of `first` got for parameters of the same types. Not aggregates: such an
+  /// object is no more than its fields. False: the two share no type.
   bool share(const clang::FunctionDecl& first, const clang::FunctionDecl& other);
 
-  /// Numbers are those of what an object is made with (Way::own), or of what its methods get.
+  /// True: the next arguments are a constructor's, whose numbers have the size Way::own. False: a method's.
   void make_object(bool yes) {
     makes_ = yes;
     fixed_ = yes && way_.own == Way::Size::Smaller;
   }
-  /// Streams are those of so many users: the next call gets that of the next one.
+  /// The next call is made by another user, who has streams of its own.
   void next_user() { ++user_; }
 
-  /// Objects of the program's classes that the last call got by reference or shares, with the names of their variables.
+  /// The objects that the last call got by reference or shares, with the names of their variables.
   [[nodiscard]] const std::vector<std::pair<const clang::CXXRecordDecl*, std::string>>& objects() const {
     return lent_;
   }
@@ -72,10 +72,10 @@ class CallerArguments {
   void declare(const std::string& spelling, const std::string& name, const std::string& value);
 
   std::optional<std::string> list_of(const clang::FunctionDecl& function, int depth);
-  /// The name of a variable with a value in it, or an expression that is used once: of a number or a pointer.
-  /// nullopt: none can be made.
+  /// The name of a variable with a value in it, or, for a number or a pointer, an expression that is used once.
+  /// nullopt: no value can be made.
   std::optional<std::string> value(clang::QualType type, llvm::StringRef called, int depth);
-  /// As value(): a name in any case.
+  /// As value(), but always the name of a variable.
   std::optional<std::string> variable(clang::QualType type, llvm::StringRef called, int depth);
   std::optional<std::string> shared(clang::QualType type, llvm::StringRef called, int depth);
   std::string number(llvm::StringRef called, int depth, Meaning otherwise = Meaning::HowMuch);
@@ -91,7 +91,7 @@ class CallerArguments {
   std::optional<std::string> array(clang::QualType type, llvm::StringRef called, int depth);
   std::optional<std::string> object(clang::QualType type, const clang::CXXRecordDecl& record, llvm::StringRef called,
                                     int depth);
-  /// nullopt: it is as other classes are; empty: none can be made.
+  /// nullopt: the class needs nothing special; empty: no value can be made.
   std::optional<std::string> of_standard(const clang::ClassTemplateSpecializationDecl& record, clang::QualType type,
                                          llvm::StringRef called, int depth);
   std::optional<std::string> of_torch(llvm::StringRef class_name, const std::string& spelling, const std::string& name,
@@ -118,38 +118,38 @@ class CallerArguments {
   clang::ASTContext& context_;
   const Way way_;
   const KnownOfFile& file_;
-  const bool torch_;  ///< PyTorch is used: tensors may be as small as one likes, and rings come round
+  const bool torch_;  ///< PyTorch is used: tensors may be small, so that slots are used again
   Caller& caller_;
   bool makes_ = false;  ///< the object whose life the caller follows is being constructed
-  bool fixed_ = false;  ///< numbers are small ones
-  bool bytes_ = false;  ///< what is made is given a number of bytes
+  bool fixed_ = false;  ///< numbers are small
+  bool bytes_ = false;  ///< the current argument list has a number of bytes
   int variables_ = 0;
-  bool alone_ = false;                           ///< a pointer to one object is given: as many as numbers say
-  const clang::ParmVarDecl* counted_ = nullptr;  ///< a pointer to many objects is given, and how many there are
+  bool alone_ = false;                           ///< a pointer is to one object: numbers of objects are 1
+  const clang::ParmVarDecl* counted_ = nullptr;  ///< the parameter that points to many objects
   bool kept_ = false;                            ///< objects live until the end of the caller
-  bool called_back_ = false;                     ///< what is made now is what a callback returns
+  bool called_back_ = false;                     ///< the current value is returned by a callback
   int streams_ = 0;
   int collections_ = 0;  ///< arrays and containers that were made
-  int collection_ = 0;   ///< the one whose elements are made
+  int collection_ = 0;   ///< the one whose elements are being made
   int user_ = 0;
   int which_ = 0;
-  int lists_ = 0;                                               ///< of numbers, in this call
-  int unnamed_ = 0;                                             ///< numbers that their names say nothing of, likewise
-  int calls_ = 0;                                               ///< for which arguments were made
-  std::string element_;                                         ///< in a loop that makes elements: its counter
-  std::map<const clang::CXXRecordDecl*, std::string> objects_;  ///< of the program's classes, in this call
-  /// Classes whose fields are given values, one in the other, and the element_ then.
+  int lists_ = 0;                                               ///< lists of numbers in this call
+  int unnamed_ = 0;                                             ///< numbers in this call whose names say nothing
+  int calls_ = 0;                                               ///< calls for which arguments were made
+  std::string element_;                                         ///< the counter of the loop that makes elements
+  std::map<const clang::CXXRecordDecl*, std::string> objects_;  ///< objects of the program's classes in this call
+  /// Classes whose fields are being filled, one inside the other, each with the element_ at that time.
   std::multimap<const clang::CXXRecordDecl*, std::string> filling_;
-  std::string begins_at_;                          ///< what the last number that is a begin was given
-  const clang::DeclContext* begins_in_ = nullptr;  ///< where that was declared
-  std::set<std::uint64_t> compared_;               ///< numbers given in this call because they are compared with
+  std::string begins_at_;                          ///< the value of the last number that is a begin
+  const clang::DeclContext* begins_in_ = nullptr;  ///< the function or class that declares it
+  std::set<std::uint64_t> compared_;               ///< numbers of this call that were chosen by a comparison
   bool again_ = false;
   std::map<const clang::ParmVarDecl*, std::string> first_;  ///< objects that the first call referred to
   std::vector<std::pair<const clang::CXXRecordDecl*, std::string>> lent_;
-  const clang::Decl* filled_ = nullptr;                 ///< the parameter or field that is given a value
-  std::map<const clang::Decl*, std::size_t> given_as_;  ///< those that are given memory, numbered
-  std::size_t tensors_ = 0;                             ///< that it has got
-  std::map<std::pair<const clang::Decl*, std::size_t>, std::size_t> given_tensors_;  ///< numbered
+  const clang::Decl* filled_ = nullptr;                 ///< the parameter or field that gets a value
+  std::map<const clang::Decl*, std::size_t> given_as_;  ///< numbers of the parameters and fields that got memory
+  std::size_t tensors_ = 0;                             ///< tensors that it has got so far
+  std::map<std::pair<const clang::Decl*, std::size_t>, std::size_t> given_tensors_;  ///< numbers of the tensors
 };
 
 }  // namespace streamsan::analyzer

@@ -18,14 +18,14 @@ using clang::QualType;
 
 namespace {
 
-/// The type that a template was given there; null: none.
+/// The type argument of a template at this position; null: none.
 QualType argument(const clang::ClassTemplateSpecializationDecl& record, unsigned at) {
   if (record.getTemplateArgs().size() <= at) return {};
   const clang::TemplateArgument& given = record.getTemplateArgs()[at];
   return given.getKind() == clang::TemplateArgument::Type ? given.getAsType() : QualType();
 }
 
-/// An object of it may come to its end.
+/// Objects of the class can be destroyed.
 bool has_usable_end(const clang::CXXRecordDecl& record) {
   const clang::CXXDestructorDecl* end = record.getDestructor();
   if (end == nullptr) return !record.defaultedDestructorIsDeleted();
@@ -38,7 +38,7 @@ bool starts_empty(const clang::CXXRecordDecl& record) {
   for (const clang::CXXConstructorDecl* constructor : record.ctors())
     if (constructor->isDefaultConstructor() && !constructor->isImplicit())
       return !constructor->isDeleted() && constructor->getAccess() == clang::AS_public;
-  // It may be a template, as in the standard library.
+  // The constructor may be a template, as in the standard library.
   if (record.hasUserDeclaredConstructor() || record.isUnion()) return record.hasDefaultConstructor();
   const auto part_starts = [](QualType type) {
     const clang::CXXRecordDecl* inside = type->getBaseElementTypeUnsafe()->getAsCXXRecordDecl();
@@ -67,7 +67,7 @@ std::optional<std::string> CallerArguments::object(QualType type, const clang::C
   if (record.isLambda() || record.isUnion() || !has_usable_end(record)) return std::nullopt;
   const bool of_system = symbols_.in_system_header(record);
   if (record.isAbstract()) {
-    // Of several it is not known which.
+    // If there are several, the right one is not known.
     const auto derives = [&](const clang::CXXRecordDecl* each) { return each->isDerivedFrom(&record); };
     const auto found = std::ranges::find_if(file_.classes, derives);
     if (found == file_.classes.end() || std::ranges::count_if(file_.classes, derives) > 1) return std::nullopt;
@@ -143,7 +143,7 @@ std::optional<std::string> CallerArguments::of_standard(const clang::ClassTempla
   }
   if (class_name == "pair") {
     const QualType other = argument(record, 1);
-    // An offset and a size, two indices, a begin and an end: what suits one of them makes conflicts of another.
+    // An offset and a size, two indices, a begin and an end: values that suit one of these make conflicts with another.
     if (!element_.empty() && of->isIntegerType() && !other.isNull() && other->isIntegerType()) return "";
     const auto first = variable(of, called, depth + 1);
     const auto second = first && !other.isNull() ? variable(other, called, depth + 1) : std::nullopt;
@@ -172,7 +172,7 @@ std::optional<std::string> CallerArguments::of_standard(const clang::ClassTempla
   return std::nullopt;
 }
 
-/// Of PyTorch's classes (torch.cpp).
+/// An object of one of PyTorch's classes (torch.cpp).
 std::optional<std::string> CallerArguments::of_torch(llvm::StringRef class_name, const std::string& spelling,
                                                      const std::string& name, QualType of, int depth) {
   if (class_name == "at::Tensor") {
@@ -205,7 +205,7 @@ std::optional<std::string> CallerArguments::of_torch(llvm::StringRef class_name,
 
 namespace {
 
-/// Does an object have tensors in it, or in what it has?
+/// Does an object contain tensors, also in its members?
 bool has_tensors(QualType type, int depth = 0) {
   constexpr int kDeepest = 4;
   const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
@@ -223,11 +223,11 @@ bool has_tensors(QualType type, int depth = 0) {
 
 }  // namespace
 
-/// In a lambda: from the ninth call on it has no more.
+/// Code of a lambda: from the ninth call on it has no more data.
 constexpr const char* kEndsAfterEight = "static int left = 8; if (left-- <= 0) return {}; ";
 
-/// What a callback does that makes tensors: a source of data, which waits for nothing. One that may come to an end does
-/// so after a few. Empty: it makes none.
+/// The body of a callback that makes tensors: a source of data, which waits for nothing. If the source can end, it ends
+/// after a few. Empty: the callback makes no tensors.
 std::string CallerArguments::tensors_for(QualType back) {
   if (!has_tensors(back)) return "";
   const auto* instance = llvm::dyn_cast<clang::ClassTemplateSpecializationDecl>(back->getAsCXXRecordDecl());
@@ -246,7 +246,7 @@ std::string CallerArguments::tensors_for(QualType back) {
 
 namespace {
 
-/// ATen's: others of that name have no clone().
+/// ATen's class: others of that name have no clone().
 bool is_tensor(QualType type) {
   const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
   return record != nullptr && record->getQualifiedNameAsString() == "at::Tensor";
@@ -267,12 +267,12 @@ bool is_list_to_fill(QualType type) {
 
 }  // namespace
 
-/// A lambda, which writes what it is given pointers to, fills lists, and makes tensors of those that it is given: a
-/// model, if it gets nothing that it could wait by. One that reads for its caller says of what it is given room for
-/// that it has read it, a few times, and then that there is no more. (Another caller's says no, or 0, which may mean
-/// that all is well.)
+/// A lambda for a callback. It writes to the memory that it gets pointers to, fills lists, and makes tensors from its
+/// tensors, like a model, if it gets nothing that it could wait by. A callback that reads for its caller returns, a few
+/// times, that it has filled the room it got, and then that there is no more. (With Way::declines it returns false or
+/// 0, which may mean success.)
 std::string CallerArguments::callback(const clang::FunctionProtoType& signature) {
-  // Who is given memory to fill does so, where that is the host's, and knows of no stream but its own.
+  // A callback that gets host memory to fill does so, and knows no stream but its own.
   const auto is_filled = [](QualType type) {
     return type->isPointerType() && type->getPointeeType()->isArithmeticType() &&
            !type->getPointeeType().isConstQualified();
@@ -311,13 +311,13 @@ std::string CallerArguments::callback(const clang::FunctionProtoType& signature)
          "; }";
 }
 
-/// Is what is filled the sizes of a tensor, by its name?
+/// Is the parameter or field the sizes of a tensor, by its name?
 bool CallerArguments::is_shape(QualType of) const {
   const auto* named = llvm::dyn_cast_or_null<clang::NamedDecl>(filled_);
   return named != nullptr && of->isSpecificBuiltinType(clang::BuiltinType::Long) && says_shape(named->getName());
 }
 
-/// As many as the function asks for; else as many of that type as are usual.
+/// The number of elements that the function asks for; else the usual number for the type.
 std::string CallerArguments::elements_needed(QualType of) const {
   const auto* parameter = llvm::dyn_cast_or_null<clang::ParmVarDecl>(filled_);
   const auto needed = parameter == nullptr ? std::nullopt : file_.numbers.compared_with(*parameter);

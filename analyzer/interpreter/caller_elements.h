@@ -16,19 +16,19 @@ inline bool is_named(clang::QualType type, llvm::StringRef name) {
   return tag != nullptr && tag->getName() == name;
 }
 
-/// Not so many of what is given to threads, or costs much to make.
+/// The type costs much to create or to work on, so a list gets fewer elements.
 inline bool is_costly(clang::QualType type) {
   return is_named(type, "Tensor") || is_named(type, "pair") || is_named(type, "function");
 }
 
-/// A loop of the program that counts to a number stays inside. `called`: what the container is called.
+/// Writes a loop that makes `many` elements. `called`: the name of the container.
 template <typename Use>
 bool CallerArguments::each(const std::string& many, const Use& use, clang::QualType of, llvm::StringRef called,
                            int depth) {
   const std::string counter = "i" + std::to_string(++variables_), name = one_of(called);
   const std::string outside = std::exchange(element_, counter);
   const auto objects = objects_;
-  // Each element is one of its own.
+  // Each element is a new object.
   clang::QualType itself = of;
   if (itself->isPointerType()) itself = itself->getPointeeType();
   if (const clang::CXXRecordDecl* record = itself->getAsCXXRecordDecl()) objects_.erase(record->getCanonicalDecl());

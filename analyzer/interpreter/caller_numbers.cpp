@@ -33,7 +33,7 @@ bool has_one_of(const std::vector<std::string>& words, llvm::ArrayRef<llvm::Stri
   return std::ranges::any_of(words, [&](llvm::StringRef word) { return llvm::is_contained(list, word); });
 }
 
-/// slot_floats, tile_rows: how many of them, whatever stands before it. Not "pos", "status", "pass".
+/// slot_floats, tile_rows: a number of floats or rows, whatever the word before. Not "pos", "status", "pass".
 bool is_of_several(llvm::StringRef word) {
   constexpr std::size_t kShortest = 4;
   static constexpr std::array<llvm::StringRef, 5> kOne = {"bias", "alias", "flags", "canvas", "atlas"};
@@ -81,7 +81,7 @@ struct UsesOfOne {
   bool of_objects = false;
   bool divides = false;
   std::optional<std::uint64_t> number;
-  std::vector<const clang::ParmVarDecl*> given_as;  ///< of functions that it is passed on to
+  std::vector<const clang::ParmVarDecl*> given_as;  ///< parameters of functions that it is passed on to
 };
 
 namespace {
@@ -140,7 +140,7 @@ class UsesOfParameters : public clang::DynamicRecursiveASTVisitor {
   std::map<const clang::ParmVarDecl*, UsesOfOne> found;
 
  private:
-  /// The number itself, or how much a container holds.
+  /// The expression is the number itself, or the length of a container.
   static const clang::ParmVarDecl* length_of(const clang::Expr& expression) {
     if (const clang::ParmVarDecl* parameter = parameter_of(expression))
       return parameter->getType().getNonReferenceType()->isIntegerType() ? parameter : nullptr;
@@ -150,7 +150,7 @@ class UsesOfParameters : public clang::DynamicRecursiveASTVisitor {
                       call->getNumArgs() == 0;
     return size ? parameter_of(*call->getImplicitObjectArgument()) : nullptr;
   }
-  /// `dividend % every` compared with `left`, which can be what is left of it.
+  /// `dividend % every` is compared with `left`, which is a possible remainder.
   struct Rest {
     const clang::Expr& dividend;
     std::int64_t every, left;
@@ -165,7 +165,7 @@ class UsesOfParameters : public clang::DynamicRecursiveASTVisitor {
     if (every < 2 || every > std::int64_t{kMostNeeded} || left < 0 || left >= every) return std::nullopt;
     return Rest{*division->getLHS(), every, left};
   }
-  /// `++calls % 64 == 0`, of a counter that the caller keeps: what is done each 64th time is done.
+  /// `++calls % 64 == 0` with a counter of the caller's: choose a number for which the condition holds.
   void every_nth(const Rest& rest) {
     const auto* counted = llvm::dyn_cast<clang::UnaryOperator>(rest.dividend.IgnoreParenImpCasts());
     if (counted == nullptr || !counted->isIncrementOp()) return;
@@ -174,8 +174,8 @@ class UsesOfParameters : public clang::DynamicRecursiveASTVisitor {
     const bool before = counted->getOpcode() == clang::UO_PreInc;
     found[parameter].number = static_cast<std::uint64_t>(rest.every + rest.left - (before ? 1 : 0));
   }
-  /// `weights.size() % 3 != 0`: the least number from the usual one on that does not do it. Of `==` it is not known
-  /// whether that is asked for or refused, but that nothing should be left is asked for.
+  /// `weights.size() % 3 != 0`: the least number, from the usual one on, for which it does not hold. For `==` it is not
+  /// known whether the code requires or refuses that; but a remainder of 0 is taken as required.
   void multiple(const Rest& rest, bool refuses) {
     const clang::ParmVarDecl* parameter = length_of(rest.dividend);
     if (parameter == nullptr || found[parameter].number || (rest.left != 0 && !refuses)) return;
@@ -229,7 +229,7 @@ struct UsesOfNumbers::Kept {
   UsesOfOne of(const clang::ParmVarDecl& parameter) {
     const auto* function = llvm::dyn_cast<clang::FunctionDecl>(parameter.getDeclContext());
     if (function == nullptr || !function->hasBody(function)) return {};
-    // The parameters of the definition are others than those of a declaration.
+    // A definition and a declaration have different objects for one parameter.
     const unsigned at = parameter.getFunctionScopeIndex();
     if (at >= function->getNumParams()) return {};
     const auto [known, fresh] = of_functions.try_emplace(function);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a number of a made-up caller means, by its name. See callers.cpp.
+// The meaning of a number that a made-up caller passes, by the name of the parameter. See callers.cpp.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,25 @@ class ParmVarDecl;
 
 namespace streamsan::analyzer {
 
-constexpr int kUsual = 64;       ///< of everything that there may be any number of
-constexpr int kFewElements = 8;  ///< of lists whose elements cost much
+constexpr int kUsual = 64;       ///< the number of elements, if any number is possible
+constexpr int kFewElements = 8;  ///< the length of lists whose elements cost much
 
 enum class Meaning : std::uint8_t {
   HowMuch,
-  HowMany,  ///< slots, buffers, streams: of them few are enough to come round
+  HowMany,  ///< a number of slots, buffers or streams: few are enough to use one a second time
   Which,    ///< of several: an index
-  Counter,  ///< of calls or rounds: that of the next call is greater
-  Key,      ///< which of several, and nobody knows before how many there will be
-  Device,   ///< the number of one
-  Devices,  ///< how many of them
+  Counter,  ///< a counter of calls or rounds: the next call passes a greater one
+  Key,      ///< selects one of several, whose number is not known before
+  Device,   ///< the number of a device
+  Devices,  ///< how many devices
   Where,    ///< an offset in elements
-  Pitch,    ///< from one row to the next
+  Pitch,    ///< the distance of two rows
 };
 
-/// `otherwise`: where the name does not say.
+/// `otherwise`: the result if the name does not show it.
 Meaning meaning_of(llvm::StringRef name, Meaning otherwise = Meaning::HowMuch);
 
-/// An object is made for parts of a size: there `batch` or `tile` says how large one is, elsewhere which one.
+/// In a constructor, `batch` or `tile` is the size of a part; elsewhere it is the index of one.
 bool says_size_of_parts(llvm::StringRef name);
 
 /// What functions do with their numbers. Each is walked once.
@@ -43,12 +43,12 @@ class UsesOfNumbers {
   UsesOfNumbers();
   ~UsesOfNumbers();
 
-  /// It says how many objects there are room for: a container of them is made with it.
+  /// The number says how many objects there is room for: a container of objects is made with it.
   [[nodiscard]] bool counts_objects(const clang::ParmVarDecl& parameter) const;
-  /// Something is divided by it, here or where it is passed on to: 0 would be refused, or end the program.
+  /// The code divides by it, here or in a function that it is passed on to: 0 would be refused, or end the program.
   [[nodiscard]] bool divides(const clang::ParmVarDecl& parameter) const;
-  /// The number that a function compares it, or the length of the container, with, or that leaves the remainder it asks
-  /// for; nullopt: it compares it with none.
+  /// The number that a function compares the parameter (or the length of the container) with, or one that has the
+  /// remainder that the function asks for; nullopt: there is no such comparison.
   [[nodiscard]] std::optional<std::uint64_t> compared_with(const clang::ParmVarDecl& parameter) const;
 
  private:
@@ -56,22 +56,22 @@ class UsesOfNumbers {
   std::unique_ptr<Kept> kept_;
 };
 
-/// The sizes of a tensor.
+/// The name is that of the sizes of a tensor.
 bool says_shape(llvm::StringRef name);
 
-/// The size of the parts that something is taken in ("batch_size").
+/// The name is that of the size of parts ("batch_size").
 bool says_part(llvm::StringRef name);
 
-/// It says where something ends ("end", "last").
+/// The name is that of an end ("end", "last").
 bool ends_range(llvm::StringRef name);
 
-/// A number of bytes.
+/// The name is that of a number of bytes.
 bool counts_bytes(llvm::StringRef name);
 
 /// "size" of "sizes".
 std::string one_of(llvm::StringRef name);
 
-/// It counts what has been done so far ("used", "head"): what has just been made has 0 there.
+/// The name is that of a counter of progress ("used", "head"): a new object has 0 there.
 bool counts_progress(llvm::StringRef name);
 
 }  // namespace streamsan::analyzer

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An operator refuses tensors that have not the sizes that it is written for: points have three coordinates, boxes
-// four. A made-up tensor has 64 of everything, so nothing would be followed behind the check. What sizes are compared
-// with, by == in a macro or by !=, is what the tensor of that name is given; so is a tensor that is passed on as a
-// parameter of that name. Only numbers count: that two tensors have one size is so as they are.
+// An operator refuses tensors that do not have the sizes it is written for: points have three coordinates, boxes four.
+// A made-up tensor has size 64 in every dimension, so a run would end at such a check. So if the file compares a size
+// with a number, by == in a macro or by !=, the tensor of that name gets that size; and so does a tensor that is passed
+// on as a parameter of that name. A comparison of two tensors' sizes needs nothing: made-up tensors have equal sizes.
 #include "analyzer/interpreter/caller_tensors.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t kMask = 0xffff;  // 16 bits for the number and for each size
 
-/// Which of Wanted it is.
+/// The index in Wanted of a dimension.
 std::size_t place_of(std::int64_t dimension) { return dimension == 0 ? 0 : dimension == 1 ? 1 : 2; }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The sizes that a file wants of its tensors: TORCH_CHECK(boxes.size(1) == 4). See caller_tensors.cpp.
+// The sizes that a file requires of its tensors: TORCH_CHECK(boxes.size(1) == 4). See caller_tensors.cpp.
 #pragma once
 
 #include <array>
@@ -19,15 +19,15 @@ class CallExpr;
 
 namespace streamsan::analyzer {
 
-/// By the names of variables: a helper that checks a tensor calls it as its caller does, mostly.
+/// Sizes by the names of variables: a helper that checks a tensor mostly has the same name for it as its caller.
 class TensorSizes {
  public:
   void note(const clang::BinaryOperator& compared, const clang::ASTContext& context);
-  /// The function that is called may be the one that checks: its names are other names of what it gets.
+  /// The called function may be the one that checks: its parameters are other names of the arguments.
   void note(const clang::CallExpr& call);
-  /// For the tensor of that name, or for one of several: what streamsan_given_tensor() gets besides its number.
+  /// The sizes for the tensor of that name, packed into the argument of streamsan_given_tensor().
   [[nodiscard]] std::uint64_t packed(llvm::StringRef name) const;
-  /// For one without a name, which a callback returns: the sizes of all that are checked, unless they differ.
+  /// The sizes for a tensor without a name, which a callback returns: those that all checks agree on.
   [[nodiscard]] std::uint64_t packed_for_any() const;
 
   /// Sizes of the first, the second and the last dimension; 0: any.
@@ -39,7 +39,7 @@ class TensorSizes {
   [[nodiscard]] const Wanted* find(llvm::StringRef name, int steps) const;
 
   std::map<std::string, Wanted> wanted_;
-  std::map<std::string, std::set<std::string>> passed_as_;  ///< by the name where a function is called
+  std::map<std::string, std::set<std::string>> passed_as_;  ///< names of parameters, by the name of the argument
 };
 
 }  // namespace streamsan::analyzer

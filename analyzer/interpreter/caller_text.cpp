@@ -20,7 +20,7 @@ namespace {
 
 using clang::QualType;
 
-constexpr int kRounds = 5;  ///< rings of up to four slots come round
+constexpr int kRounds = 5;  ///< enough for rings of up to four slots to use one again
 
 /// "operator bool()" may ask the GPU.
 bool converts_to_object(const clang::CXXMethodDecl& method) {
@@ -36,7 +36,7 @@ bool is_method(const clang::CXXMethodDecl& method) {
          method.isDefined() && !method.isConsteval() && method.getRefQualifier() != clang::RQ_RValue;
 }
 
-/// Nothing else is called after it.
+/// The method ends the object: no other method is called after it.
 bool ends_object(const clang::CXXMethodDecl& method) {
   static constexpr std::array<llvm::StringRef, 7> kEnds = {"close",   "closeall", "shutdown", "destroy",
                                                            "dispose", "teardown", "terminate"};
@@ -77,7 +77,7 @@ class Text {
                        return serves_several(symbols_, *object.first);
                      })))
       return std::nullopt;
-    // An object that remembers is there for several calls.
+    // An object with state is made for several calls.
     constexpr int kCalls = 3;
     const bool again = file_.keeps_state ||
                        std::ranges::any_of(objects, [](const auto& object) { return !object.first->isAggregate(); });
@@ -88,7 +88,7 @@ class Text {
         list = arguments_.given(function, /*again=*/true);
         if (!list) return std::nullopt;
       }
-      // What it refuses without, others of the program's own methods may bring.
+      // A method may refuse to work until another one was called.
       if (way_.own == Way::Size::Larger || way_.own == Way::Size::Few)
         for (const auto& [record, name] : objects) call_rest(*record, name, /*before=*/true);
       call_of("(void)" + qualified(function) + "(" + *list + ");");
@@ -138,7 +138,7 @@ class Text {
     return list.has_value();
   }
 
-  /// An object of another class that the file leaves to others, and that shares what the first object was given.
+  /// Makes an object of another class that the file does not use; it shares what the first object was given.
   void construct_beside(const clang::CXXRecordDecl& record, const clang::CXXConstructorDecl* constructor) {
     if (constructor == nullptr) return;
     int before = 0;
@@ -154,8 +154,8 @@ class Text {
     }
   }
 
-  /// Each method several times, as a loop would; and then all of them, the last one first; at last what ends the
-  /// object. False: none can be called.
+  /// Calls each method several times, as a loop would; then each once more, the last one first; then the method that
+  /// ends the object. False: none can be called.
   bool one_by_one(const clang::CXXRecordDecl& record) {
     std::vector<const clang::CXXMethodDecl*> callable;
     for (const clang::CXXMethodDecl* method : record.methods())
@@ -203,7 +203,7 @@ class Text {
     for (const clang::CXXMethodDecl* method : service.methods()) call_method(*method, name);
   }
 
-  /// Methods that nobody in the file calls: others do. Before it is used, those that are given something.
+  /// Calls methods that nothing in the file calls: other users do. Methods with arguments come first.
   void call_rest(const clang::CXXRecordDecl& record, const std::string& object, bool before) {
     if (!record.hasDefinition()) return;
     for (const clang::CXXMethodDecl* method : record.getDefinition()->methods())
@@ -212,11 +212,11 @@ class Text {
         call_method(*method, object);
   }
 
-  /// What a call throws is its own matter: others are called for all that.
+  /// If a call throws, the caller goes on with the next one.
   void call_of(const std::string& call) {
     const bool catches = symbols_.context().getLangOpts().CXXExceptions;
     const std::string whole = catches ? "try { " + call + " } catch (...) { " + kThrew + "(); }" : call;
-    // After it, callers that use PyTorch allocate.
+    // After a call, callers that use PyTorch allocate memory.
     const std::string behind = torch_ ? std::string(" ") + kTorchCalled + "();" : "";
     arguments_.line(whole + behind, serves_);
   }
@@ -246,9 +246,9 @@ class Text {
   const bool torch_;
   Caller result_;
   CallerArguments arguments_;
-  Caller::Line serves_ = Caller::Line::Call;                                 ///< what calls are
+  Caller::Line serves_ = Caller::Line::Call;                                 ///< the kind of line that a call is
   WaysToWait::Functions called_;                                             ///< methods
-  std::vector<std::pair<const clang::CXXRecordDecl*, std::string>> served_;  ///< objects whose methods others call
+  std::vector<std::pair<const clang::CXXRecordDecl*, std::string>> served_;  ///< objects whose methods other users call
 };
 
 }  // namespace

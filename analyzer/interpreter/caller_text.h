@@ -18,45 +18,45 @@ class CXXConstructorDecl;
 
 namespace streamsan::analyzer {
 
-/// How arguments are given.
+/// One way to choose the arguments.
 struct Way {
   bool flags = false;  ///< the value of a bool
-  bool one = true;     ///< what refers to one class refers to one object, and so do the streams in objects
-  bool alike = true;   ///< numbers that say which one are all 0
-  /// The numbers that an object is made with, beside those that its methods get later.
+  bool one = true;     ///< all references to one class are to one object; the streams in objects are one, too
+  bool alike = true;   ///< all numbers that select one of several are 0
+  /// The numbers that a constructor gets, compared with those that methods get later.
   enum class Size : std::uint8_t {
     Same,
-    Smaller,  ///< of what works in pieces there are several
-    Larger,   ///< for what refuses to work with so little
-    Few,      ///< all numbers are small: for what refuses so much, or takes too long
+    Smaller,  ///< so that work in pieces has several pieces
+    Larger,   ///< for code that needs more room
+    Few,      ///< all numbers are small: for code that refuses large ones, or takes too long
   };
   Size own = Size::Same;
   Caller::Users users = Caller::Users::One;
-  int beside = 0;      ///< the others have an object of another class that shares what this one was given: which class
-  bool empty = false;  ///< lists have no elements
-  bool declines = false;  ///< a callback that is asked to fill memory says no
+  int beside = 0;         ///< which class other users have an object of, one that shares what was lent
+  bool empty = false;     ///< lists have no elements
+  bool declines = false;  ///< callbacks that should fill memory return false
 };
 
-/// What callers() knows of the main file.
+/// Facts about the main file that callers() uses.
 struct KnownOfFile {
-  std::set<const clang::FunctionDecl*> calls;        ///< functions that it calls, canonical
+  std::set<const clang::FunctionDecl*> calls;        ///< functions that the file calls, canonical
   std::vector<const clang::CXXRecordDecl*> classes;  ///< defined in it, and not abstract
-  std::vector<const clang::CXXRecordDecl*> unused;   ///< those of them that it leaves to others to make and call
-  bool chooses_device = false;                       ///< it says which of several GPUs is used
-  bool keeps_state = false;                          ///< in variables that outlive its functions' calls
+  std::vector<const clang::CXXRecordDecl*> unused;   ///< those of them that the file does not create or call
+  bool chooses_device = false;                       ///< the file chooses between several GPUs
+  bool keeps_state = false;                          ///< it has variables that outlive calls of its functions
   UsesOfNumbers numbers;
   TensorSizes tensor_sizes;
-  std::set<std::string, std::less<>> missing;  ///< fields that it compares with nullptr
+  std::set<std::string, std::less<>> missing;  ///< fields that the file compares with nullptr
   std::unique_ptr<WaysToWait> waits;
 };
 
 bool is_public_constructor(const clang::CXXConstructorDecl& constructor);
 
 bool keeps_for_each_stream(Symbols& symbols, const clang::CXXRecordDecl& record);
-/// A class of which one object serves several users: it has a mutex, or keeps something for each stream.
+/// One object of the class serves several users: it has a mutex, or keeps something for each stream.
 bool serves_several(Symbols& symbols, const clang::CXXRecordDecl& record);
 
-/// The lines of a caller, without its name. nullopt: no arguments can be made, or there is no such way to call it.
+/// A caller without its name. nullopt: no arguments can be made, or this way does not apply.
 std::optional<Caller> caller_of(Symbols& symbols, const Way& way, const KnownOfFile& file,
                                 const clang::FunctionDecl& function);
 /// `constructor`: nullptr: the implicit one.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A library has no main(). What its functions do with streams shows when they are called, so callers are written for
-// them, as text, which Clang reads behind the file (late_parser.h): constructors, default members, conversions and
-// templates mean there what they mean in the program.
+// A library has no main(). To see what its functions do with streams, they must be called. So callers are written for
+// them as C++ text, which Clang parses behind the file (late_parser.h): constructors, default members, conversions and
+// templates have the same meaning as in the program.
 //
 //     extern "C" void streamsan_caller_1() {              a class
 //       ::cudaStream_t a1 = (::cudaStream_t)streamsan_given_stream(0);
@@ -14,23 +14,23 @@
 //       delete &object;
 //     }
 //
-// WHO GETS ONE. Functions with a body in the main file that nothing in it calls, and classes with a method there that
-// no other code in it uses: who is called in the file is called as its author meant it, and is followed with its
-// caller. What the file never calls of an object that a function is lent, somebody else must call: it is called after
-// the function. In extensions of PyTorch a class of which nothing there makes objects is Python's to make and call,
-// whoever else calls it; and so are classes and functions that a module makes known.
+// WHO GETS ONE. Functions with a body in the main file that nothing in the file calls, and classes with a method there
+// that no other code in the file uses. A function that is called in the file is called as its author meant it, and is
+// followed with its caller. If a function is lent an object, other users must call those methods of the object that the
+// file never calls: the caller calls them after the function. If nothing in a PyTorch extension creates objects of a
+// class, Python creates and calls them, whoever else calls them. Classes and functions that a module makes known to
+// Python get callers as well.
 //
-// ARGUMENTS are what most callers would give: memory of its own for each pointer, a stream of the caller's, 64 for
-// numbers that say how much, arrays and containers of 64 elements, structs filled in field by field. Flags, numbers
-// that say which one, and whether two references are to one object, are given in several ways (Way). What shows with
-// one value of a flag only, or only if two references are to one object or are to two, does not count. What refuses
-// these, or takes too long, is given more room, and then few of everything. A type that no argument can be made for (a
-// template's, an abstract class with several derived ones) leaves its function without a caller. Of functions that are
-// the same but for what their kernels compute two get one, as long as these show nothing (look_alikes.h).
+// ARGUMENTS are what most callers would pass: separate memory for each pointer, a stream of the caller's, 64 for sizes
+// and counts, arrays and containers of 64 elements, structs filled in field by field. Some are varied (Way): flags,
+// numbers that select one of several, and whether two references are to one object. A conflict does not count if it
+// shows with only one value of a flag, or only with one object, or only with two. If the code refuses these arguments,
+// or takes too long, it gets more room, and then few of everything. If no argument can be made for a type (a
+// template's, an abstract class with several derived ones), the function has no caller. Among functions that are the
+// same except for what their kernels compute, two get callers, as long as these show nothing (look_alikes.h).
 //
-// STREAMS of the caller's may all be one, so two of them never conflict. But who gives an array of streams gives
-// different ones: why else an array. And a class that has a mutex, or keeps something for each stream, is meant for
-// several streams.
+// STREAMS of the caller may all be one, so two of them never conflict. But the streams of one array are different ones:
+// why else an array. And a class that has a mutex, or keeps something for each stream, is meant for several streams.
 #include "analyzer/interpreter/callers.h"
 
 #include <algorithm>
@@ -73,7 +73,7 @@ bool registers(const clang::FunctionDecl& function) {
   return name.starts_with("PyInit_") || name.starts_with("pybind11_") || name.starts_with("TORCH_LIBRARY_");
 }
 
-/// What PYBIND11_MODULE and TORCH_LIBRARY make known to others: functions, and classes by "class_<T>(...)".
+/// The functions and classes ("class_<T>(...)") that PYBIND11_MODULE and TORCH_LIBRARY make known to others.
 class Registered : public clang::DynamicRecursiveASTVisitor {
  public:
   bool VisitExpr(clang::Expr* expression) override {
@@ -86,7 +86,7 @@ class Registered : public clang::DynamicRecursiveASTVisitor {
       classes.insert(record->getCanonicalDecl());
     return true;
   }
-  /// What it calls itself, and what its lambdas call, stays known to the file alone.
+  /// Functions that it calls itself, or in its lambdas, do not become known to others.
   bool VisitCallExpr(clang::CallExpr* call) override {
     called_.insert(call->getCallee()->IgnoreParenImpCasts());
     return true;
@@ -176,7 +176,7 @@ class Uses : public clang::DynamicRecursiveASTVisitor {
     from_outside(made_, record);
     return true;
   }
-  /// std::make_unique<Class>(), std::vector<Class>: it is made in there.
+  /// std::make_unique<Class>(), std::vector<Class>: these create the object.
   bool VisitFieldDecl(clang::FieldDecl* field) override { return contains(field->getType()); }
   bool VisitVarDecl(clang::VarDecl* variable) override {
     const QualType type = variable->getType();
@@ -224,7 +224,7 @@ class Uses : public clang::DynamicRecursiveASTVisitor {
     if (const clang::TemplateArgumentList* given = function.getTemplateSpecializationArgs()) arguments(*given);
   }
   bool contains(QualType type) {
-    // What is referred to is made elsewhere.
+    // The object behind a reference is created elsewhere.
     const clang::CXXRecordDecl* record = type->getBaseElementTypeUnsafe()->getAsCXXRecordDecl();
     if (record == nullptr) return true;
     made_.insert(record->getCanonicalDecl());
@@ -284,7 +284,7 @@ class Candidates : public clang::DynamicRecursiveASTVisitor {
   const clang::SourceManager& sources_;
 };
 
-/// Larger, and then Few, are for where the way before does not suit.
+/// Sizes Larger, and then Few, are tried if the sizes before do not suit.
 constexpr std::array<Way, 20> kWays = {{
     {.own = Way::Size::Same},
     {.own = Way::Size::Larger},
@@ -324,7 +324,7 @@ std::vector<Caller> callers(Symbols& symbols, LeftOut& left_out) {
   known.waits = std::make_unique<WaysToWait>(symbols);
   std::vector<Caller> result;
   std::size_t group = 0, of = 0, lines = 0;
-  // In all ways that differ. False: no arguments can be made.
+  // Makes a caller for each Way that differs. False: no arguments can be made.
   const auto add = [&](const auto& write) {
     std::set<std::string> texts;
     bool any = false;

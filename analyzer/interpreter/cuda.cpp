@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls of CUDA by the catalogue of models (models/model.h), which says where a function has its stream and its memory.
-// What it does to order is the business of ordering/, as at run time: the same rules judge a program that is
-// interpreted and one that runs.
+// Runs calls of CUDA by the catalogue of models (models/model.h), which says which arguments are the stream and the
+// memory. ordering/ decides about the order, as at run time: the same rules judge a program that is interpreted and one
+// that runs.
 //
-// Every call succeeds. Device memory has addresses and no contents; what the host is given back is zeros.
+// Every call succeeds. Device memory has addresses and no contents; the host reads zeros from it.
 #include "analyzer/interpreter/cuda.h"
 
 #include <cstring>
@@ -31,7 +31,7 @@ ordering::Call Cuda::now(Machine& machine, std::string name) {
   Place place;
   const auto& frames = machine.thread().frames;
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) place.push_back(frame->at);
-  // What a thread does for a made-up caller belongs to the call that started it.
+  // The work of a thread belongs to the call of the made-up caller that started it.
   if (made_up_ && machine.thread().started_at != nullptr) place.push_back(machine.thread().started_at);
   places_.push_back(std::move(place));
   const Thread& thread = machine.thread();
@@ -57,7 +57,7 @@ ordering::EventId Cuda::event(Word handle) {
   return known->second;
 }
 
-/// Now, or when the graph that the stream is captured into is launched.
+/// Does the action now, or, if the stream is captured, when the graph is launched.
 void Cuda::enqueue(Word handle, ordering::Call call, const Action& action) {
   if (const auto captured = capturing_.find(handle); captured != capturing_.end()) {
     graphs_[captured->second].push_back({call.site, action});
@@ -89,13 +89,13 @@ Outcome Cuda::call(Machine& machine, const llvm::Function& function, const Argum
   std::string name = function.getName().str();
   device_ = devices_[machine.thread().number];
   default_stream_of_ = ordering::ThreadId{static_cast<std::uint32_t>(machine.thread().number + 1)};
-  // Spelt so, 0 means the thread's own stream.
+  // In functions with this suffix, stream 0 means the per-thread default stream.
   const bool of_thread = name.ends_with("_ptsz") || name.ends_with("_ptds");
   if (of_thread) name.resize(name.size() - 5);
   const bool before = std::exchange(per_thread_, per_thread_ || of_thread);
   const std::uint64_t events = machine.events();
   const Outcome outcome = called(machine, function, name, arguments, result);
-  // Threads of the program take turns, call by call: what one of them has waited for, the others mostly have not.
+  // Threads of the program take turns, call by call: a wait of one thread is mostly no wait of the others.
   if (machine.events() != events) machine.give_way();
   per_thread_ = before;
   return outcome;
@@ -106,7 +106,7 @@ Outcome Cuda::called(Machine& machine, const llvm::Function& function, const std
   if (const auto taken = taken_.find(&function); taken != taken_.end()) {
     machine.event();
     library_work(machine, function, *taken->second, arguments);
-    // An iterator: behind what was written, as far as anybody knows.
+    // The result is an iterator: assume that it points behind the output.
     if (result != nullptr && function.getReturnType()->isPointerTy()) {
       for (std::size_t i = arguments.size(); i-- > 0;) {
         const Word last = arguments.word(i);
@@ -160,7 +160,7 @@ Outcome Cuda::called(Machine& machine, const llvm::Function& function, const std
       if (model->work_area_argument >= 0)
         work_areas_[arguments.word(0)] = arguments.word(static_cast<std::size_t>(model->work_area_argument));
       if (model->makes_handle) {
-        // Of cuFFT a handle is an int.
+        // A handle of cuFFT is an int.
         const clang::FunctionDecl* maker = declared(function);
         const bool narrow = maker != nullptr && maker->getNumParams() > 0 &&
                             maker->getParamDecl(0)->getType()->isPointerType() &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One call of CUDA, by the kind of its effect. What is captured is done when its graph is launched, when this call is
-// over: it refers to Cuda alone.
+// Runs one call of CUDA, by the kind of its effect. A captured action is done when its graph is launched. By then this
+// call is over, so the action refers to nothing but Cuda.
 #include "analyzer/interpreter/cuda_effects.h"
 
 #include <algorithm>
@@ -147,7 +147,7 @@ Outcome Cuda::Effects::copy() {
   }
   if (!cuda_.sides_are_right(machine_, known_, arguments_, dst, src)) return Outcome::Done;
   if (!cuda_.fits(machine_, dst, bytes) || !cuda_.fits(machine_, src, bytes)) return Outcome::Done;
-  // What the host can see of it.
+  // The effect on the contents of host memory.
   if (machine_.memory().contains(dst, bytes) && machine_.memory().contains(src, bytes) &&
       !machine_.move(dst, src, bytes))
     return Outcome::Stop;
@@ -360,14 +360,14 @@ Outcome Cuda::Effects::launch_graph() {
   const Word graph = argument(effect_.object);
   const ordering::StreamId in = cuda_.stream(handle_);
   cuda_.model_.graph_launch(call_, in, graph);
-  // Launches of one graph follow each other: the first graph_launch() waits for the one before, the second is what
-  // the next one waits for.
+  // Launches of one graph follow each other: the first graph_launch() waits for the launch before, the second one is
+  // what the next launch waits for.
   cuda_.launch_captured(machine_, graph, call_, known_.name, in);
   cuda_.model_.graph_launch(call_, in, graph);
   return Outcome::Done;
 }
 
-/// What is not followed may make order.
+/// A call that is not followed may make order.
 Outcome Cuda::Effects::may_wait() {
   cuda_.may_wait(machine_);
   return Outcome::Done;
@@ -435,7 +435,7 @@ Outcome Cuda::Effects::run() {
     case EffectKind::GraphLaunch:
       return launch_graph();
     case EffectKind::GraphUpdate:
-      // A graph that was not captured has nodes that are not known.
+      // A graph that was not captured has unknown nodes.
       cuda_.graphs_[arguments_.word(0)] = cuda_.graphs_[arguments_.word(1)];
       return Outcome::Done;
     case EffectKind::GraphNodeUpdate:

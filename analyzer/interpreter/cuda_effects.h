@@ -13,9 +13,9 @@ class Cuda::Effects {
   Outcome run();
 
  private:
-  /// Of the call, at a position of its effect; 0: it has no such argument.
+  /// The argument at a position of the effect; 0: the call has no such argument.
   [[nodiscard]] Word argument(int position) const;
-  [[nodiscard]] Word number(int position) const;  ///< the same of 32 bits
+  [[nodiscard]] Word number(int position) const;  ///< as argument(), for 32 bits
   /// Gives the program a new handle, or that of a stream that has ended.
   Word handle_out(const Ended* ended = nullptr) const;
 
@@ -25,19 +25,19 @@ class Cuda::Effects {
   Outcome destroy_event();
   Outcome record();
   Outcome wait();
-  Outcome synchronise();  ///< the host waits, or asks
+  Outcome synchronise();  ///< the host waits, or queries
   Outcome copy();
   Outcome copy_rows();
   Outcome fill();
   Outcome allocate();
   Outcome allocate_rows();
   Outcome allocate_on_host();
-  Outcome allocate_in_order();  ///< of the stream
+  Outcome allocate_in_order();  ///< a stream-ordered allocation
   Outcome free();
   Outcome free_in_order();
   Outcome change_addresses();  ///< what is mapped or registered there
   Outcome host_function();
-  Outcome act();  ///< what a stream does beside copies, fills and kernels
+  Outcome act();  ///< work of a stream other than copies, fills and kernels
   Outcome join_all();
   Outcome begin_capture();
   Outcome end_capture();
@@ -52,7 +52,7 @@ class Cuda::Effects {
   const Arguments& arguments_;
   ordering::Call call_;
   ordering::ContextId context_;
-  Word handle_;  ///< of its stream
+  Word handle_;  ///< handle of its stream
   ordering::Form form_;
 };
 

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What others than the program itself do with CUDA: made-up callers (callers.h), and libraries that are known and not
-// followed.
+// CUDA calls that are not the program's own: those of made-up callers (callers.h), and of libraries that are known but
+// not followed.
 //
-// MADE-UP CALLERS give streams, events and memory of their own. Whether a pointer is to memory of the host or of the
-// device is not in its type. A block is the device's until the program shows that it is not: the host touches it, or a
-// copy's direction says so. Then the machine stops, and the follower begins again with all in the host's memory that is
-// given as that parameter or field (follow.cpp). The host's blocks are pinned: who copies asynchronously means that.
-// Whether the caller's are is not known, so what the host itself does with them is no conflict (follow.cpp).
+// MADE-UP CALLERS make streams, events and memory. The type of a pointer does not show whether it is to host or device
+// memory. A block is device memory until the program shows that it is not: the host touches it, or the direction of a
+// copy says so. Then the machine stops, and the follower begins again, with host memory for that parameter or field
+// (follow.cpp). Host blocks are pinned, because code that copies asynchronously expects that. It is not known whether
+// real callers pass pinned memory, so the host's own accesses to it are no conflict (follow.cpp).
 //
-// Devices of streams and events are known of those that the program makes, and of what a caller gives for a device.
+// The device is known for streams and events that the program makes, and for arguments that were made for a device.
 //
-// REPORTS ask where a stream or an event was made, and what a kernel is called.
+// REPORTS ask where a stream or an event was made, and for the name of a kernel.
 //
-// CACHING ALLOCATORS. A block that was given back does no harm before it is handed out again, and until then the stream
-// that it is for may wait for whoever uses it still. So the next allocation in that stream is taken to get it; and
-// after each call that of the caller, who goes on to allocate for its own streams. What the caller gives it holds while
-// the call takes. Its address is not used twice for all that: what is reported is the place where it was given back.
+// CACHING ALLOCATORS. A returned block does no harm before it is handed out again, and until then its stream may wait
+// for the work that still uses it. So the next allocation in that stream is assumed to get the block; and after each
+// call, an allocation of the caller, who goes on to allocate for its own streams. The caller holds the blocks that it
+// passes until the call is over. The address of a block is never used twice: the report is about the place where it was
+// returned.
 #include <cstring>
 #include <unordered_map>
 #include <utility>
@@ -31,8 +32,8 @@
 namespace streamsan::analyzer::interpreter {
 namespace {
 
-// The number of a given stream: its index in its array, and above that the number of the array, from 1; 0: it is by
-// itself.
+// The number of a stream of the caller's: its index in its array, and above that the number of the array, from 1; 0: it
+// is in no array.
 constexpr unsigned kIndexBits = 16;
 constexpr Word kAnyDevice = ~Word{0};
 
@@ -116,7 +117,7 @@ Word Cuda::threw(Machine& machine, const Arguments&) {
   return 0;
 }
 
-/// It has been recorded, after nothing that matters here.
+/// An event that was recorded, behind work that does not matter here.
 Word Cuda::give_event(Machine& machine, const Arguments&) {
   const Word handle = reinterpret_cast<Word>(machine.memory().heap(64));
   const ordering::Call call = now(machine, "");
@@ -211,7 +212,7 @@ bool Cuda::sides_are_right(Machine& machine, const Model& model, const Arguments
 void Cuda::record(Word handle, ordering::Call call, Word recorded) {
   empty_waits_.recorded(event(recorded), place(call.site));
   enqueue(handle, call, [this, recorded](ordering::Call here, ordering::StreamId stream) {
-    // One that fails says just as well what it was meant for.
+    // A record that fails shows as well which wait it was meant for.
     if (made_up_) records_.insert_or_assign(event(recorded), std::pair(stream, here.site));
     const auto of_event = event_devices_.find(event(recorded));
     const auto of_stream = stream_devices_.find(stream);
@@ -282,7 +283,7 @@ void Cuda::work(Machine& machine, const std::string& name, Word stream,
 
 namespace {
 
-/// Of bytes of the host; 0: they are not there.
+/// A hash of bytes of the host; 0: they are not in its memory.
 std::uint64_t hash_of(Machine& machine, ordering::Range range) {
   if (!machine.memory().contains(range.begin, range.size())) return 0;
   return llvm::xxh3_64bits(llvm::ArrayRef(reinterpret_cast<const std::uint8_t*>(range.begin), range.size()));
@@ -329,7 +330,7 @@ void Cuda::note_changes(const api::Effect& effect, Word first, ordering::SiteId 
   if (effect.kind == Free || effect.kind == FreeHost || effect.kind == FreeAsync) frees_.push_back(site);
 }
 
-/// What was captured elsewhere, done here.
+/// Does, here, an action that was captured elsewhere.
 void Cuda::launch_captured(Machine& machine, Word graph, ordering::Call call, const std::string& name,
                            ordering::StreamId in) {
   const auto bytes = [&](ordering::Range range) { return hash_of(machine, range); };
@@ -378,7 +379,7 @@ Word Cuda::take_block(Machine& machine, const std::string& name, std::optional<W
   const Word size = std::max<Word>(bytes, 1);
   const Word at = handle ? machine.memory().device(size) : reinterpret_cast<Word>(machine.memory().pinned(size));
   if (at == 0) return 0;
-  // What was given back for the stream may be what is handed out now.
+  // A block that was returned for this stream may be handed out now.
   std::vector<Returned> kept;
   for (const Returned& block : std::exchange(returned_blocks_, {}))
     if (block.stream == handle)
@@ -405,7 +406,7 @@ void Cuda::return_block(Machine& machine, const std::string& name, Word block, b
   if (lent == lent_blocks_.end()) return;
   const Returned of = lent->second;
   lent_blocks_.erase(lent);
-  // Memory of a graph is the graph's.
+  // Memory that a graph allocated belongs to the graph.
   if (!capturing_.empty()) return;
   if (of.given && !at_once) {
     held_.push_back({.block = of, .call = now(machine, name)});

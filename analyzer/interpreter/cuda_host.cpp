@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the host does itself to memory that the GPU may use, and what it asks about devices and streams, which makes no
-// order: there are two devices with much memory, and no number is 0. And copies in batches, whose lists the host has.
+// The host's own accesses to memory that the GPU may use. Its queries about devices and streams, which make no order:
+// there are two devices with much memory, and no number is 0. And copies in batches, whose lists are in host memory.
 #include <cstring>
 #include <utility>
 
@@ -34,7 +34,7 @@ void Cuda::touch(Machine& machine, Word address, std::size_t size, bool write) {
                               .mode = write ? ordering::AccessMode::Write : ordering::AccessMode::Read});
     return;
   }
-  // A loop touches one element after the other: by one instruction, in one call, with nothing of CUDA in between.
+  // A loop touches one element after the other: with one instruction, in one call, without a CUDA call in between.
   const auto& frames = machine.thread().frames;
   const Touch touch{frames.back().at, frames.size(), machine.events(), write};
   if (touch != last_touch_) {
@@ -80,7 +80,7 @@ void Cuda::host_freed(Machine& machine, Word address, std::size_t size) {
   model_.host_free(call, range);
 }
 
-/// What is not reserved is refused: a made-up caller has given a place that there is not.
+/// Addresses that are not reserved are refused: a made-up caller has passed an address that does not exist.
 void Cuda::map(Machine& machine, ordering::Call call, ordering::Range range) {
   const auto after = reserved_.upper_bound(range.begin);
   if (after == reserved_.begin() || range.end > std::prev(after)->second) {
@@ -91,7 +91,7 @@ void Cuda::map(Machine& machine, ordering::Call call, ordering::Range range) {
   model_.allocate(call, range, ordering::MemoryKind::Device, context_of(device_));
 }
 
-/// A name, and then numbers of which none is 0.
+/// A name, and then numbers other than 0.
 bool Cuda::device_properties(Machine& machine, const Arguments& arguments) {
   const Word at = arguments.word(0);
   if (!machine.writes(at, 700)) return true;
@@ -196,15 +196,15 @@ Outcome Cuda::copy_batch(Machine& machine, const Model& model, const Arguments& 
 //
 // Words in memory that streams write and wait for (cuStreamWriteValue32, cuStreamWaitValue32).
 //
-// A wait for a value that a stream was given to write is a wait for that write, and so for what is in front of it
-// in its stream (R-MOP-01, R-MOP-03). Only the last write to the word counts: it counts up, or is set and cleared in
-// turn, and a caller who knows better is not accused. Where that is not what is waited for, or somebody else has
-// written there since, the wait is for a write that is not known, perhaps for a later one: what comes before what is
-// not known from there on, and the run ends.
+// A wait for a value that a stream writes is a wait for that write, and so for the work in front of it in that stream
+// (R-MOP-01, R-MOP-03). Only the last write to the word counts: programs count the word up, or set and clear it in
+// turn; if a program knows better, nothing is reported. If the last write is not the one that is waited for, or other
+// code has written the word since, the wait is for an unknown write, perhaps a later one: the order is unknown from
+// there on, and the run ends.
 
 namespace {
 
-/// By the flags of cuStreamWaitValue.
+/// Does the value satisfy the wait, by the flags of cuStreamWaitValue?
 bool satisfies(Word value, Word wanted, Word flags, bool wide) {
   constexpr Word kKind = 3, kEqual = 1, kAnd = 2;
   switch (flags & kKind) {
@@ -252,9 +252,9 @@ bool Cuda::value_operation(Machine& machine, HostCall what, Word handle, orderin
 
 // ---- messages ----
 //
-// Messages between processes (MPI). The library knows no stream: what the GPU is to have written must be complete when
-// a send is called, and what a receive writes must no longer be in use. So each is a touch of the host's, at the call.
-// How many bytes an element has is not asked: the first of them is touched, by which sides meet that begin at one
+// Messages between processes (MPI). The library does not know streams: the GPU must have written the data when a send
+// is called, and must no longer use the memory that a receive writes. So each is an access of the host, at the call.
+// The size of an element is not looked up: the access is to the first byte, so it meets accesses that begin at the same
 // place.
 
 bool Cuda::message(Machine& machine, const Model* model, std::string_view name, const Arguments& arguments) {
@@ -268,12 +268,12 @@ bool Cuda::message(Machine& machine, const Model* model, std::string_view name, 
   if (model == nullptr && ucx) return false;  // it may call back
   if (model == nullptr || (model->action != ActionKind::HostTouch && model->action != ActionKind::Post)) return true;
   machine.event();
-  // Nothing is sent to nobody, and no elements are.
+  // A message to nobody, or of no elements, does nothing.
   const auto number = [&](int position) {
     return static_cast<std::int32_t>(arguments.word32(static_cast<std::size_t>(position)));
   };
   if (model->peer_argument >= 0 && number(model->peer_argument) < 0) return true;
-  // UCX's are of type size_t, MPI's int.
+  // Sizes are of type size_t in UCX, and int in MPI.
   if (model->count_argument >= 0 && number(model->count_argument) == 0 &&
       (!ucx || arguments.word(static_cast<std::size_t>(model->count_argument)) == 0))
     return true;

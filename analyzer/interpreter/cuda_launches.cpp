@@ -2,9 +2,9 @@
 //
 // Launches of kernels, and calls of libraries that launch kernels of their own.
 //
-// What a kernel does with its arguments is found in its body (kernel_effects.h). Where it begins at its pointer for
-// certain, its first byte is known to be touched. Where it may begin further on, by a number among its arguments, it
-// may be another part than that of another kernel, and nothing is certain.
+// The effects of a kernel on its arguments are found in its body (kernel_effects.h). If an access certainly begins at
+// the pointer, the first byte is known to be touched. If it may begin further on, by a number among the arguments, it
+// may go to another part than that of another kernel, and nothing is certain.
 #include <algorithm>
 #include <cstring>
 
@@ -92,8 +92,8 @@ void Cuda::submit(Word handle, ordering::Call call, const ordering::LaunchShape&
               ordering::Call here, ordering::StreamId stream) { model_.launch(here, stream, shape, pointers, bytes); });
 }
 
-/// Is it the begin of a block of as many elements as one of the numbers says: of those that say where the work ends, if
-/// the kernel has such ones?
+/// Does the pointer point to the begin of a block, and does a number give the length of that block in elements? If the
+/// kernel has numbers that say where its work ends, only these count.
 bool Cuda::fills(const Parameter& pointer, Word address, const std::vector<Parameter>& given,
                  std::uint32_t limits) const {
   const auto block = blocks_.find(address);
@@ -144,7 +144,7 @@ void Cuda::add_exact(Machine& machine, const clang::FunctionDecl& kernel, const 
     const bool is_argument = std::ranges::any_of(given, [&](const Parameter& each) {
       return address - each.at < each.size && size <= each.size - (address - each.at);
     });
-    // What the GPU has computed is not known: but no pointers.
+    // Values that the GPU has computed are not known. But these are no pointers.
     if (!is_argument) return size == sizeof value ? pointer_at(machine, address) : std::nullopt;
     if (size > sizeof value) return std::nullopt;
     std::memcpy(&value, reinterpret_cast<const void*>(address), size);
@@ -157,7 +157,7 @@ void Cuda::add_exact(Machine& machine, const clang::FunctionDecl& kernel, const 
     --block;
     const Word end = base + (each.bytes.rows - 1) * each.bytes.pitch +
                      (each.bytes.slices - 1) * each.bytes.slice_pitch + each.bytes.width;
-    // Offsets that a made-up caller gives mean nothing.
+    // The offsets that a made-up caller passes mean nothing.
     if (base >= block->second || end > block->second || (made_up_ && base != block->first)) continue;
     bytes.push_back({.bytes = each.bytes, .mode = mode_of(each.mode), .widened = false, .early = false});
   }
@@ -183,7 +183,7 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, const Sha
           return true;
       return false;
     };
-    // A number that says where the work ends, and is 0 here, may be what the GPU has computed.
+    // A number that says where the work ends and is 0 here may have been computed by the GPU.
     const std::uint32_t limits = kernels_.limits(*kernel);
     const bool is_empty = any_of(limits, true);
     const auto add = [&](const Parameter& parameter, std::size_t offset, const PointerEffect& effect) {
@@ -199,7 +199,7 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, const Sha
                             (part.kind == Kind::From && part.arguments != 0 && !any_of(part.arguments, false));
       const bool one = part.kind == Kind::Single && part.bytes;
       const Word from = one ? static_cast<Word>(*part.bytes) : 0;
-      // Elsewhere it may be another part than that of another kernel, but lies behind the pointer.
+      // If it does not begin at the pointer, it may be another part than that of another kernel, but lies behind it.
       pointers.push_back({.address = address,
                           .mode = mode,
                           .early = early,
@@ -208,8 +208,7 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, const Sha
                                             : Memory::kMostSize,
                           .parted = !at_start});
       if (!sure || effect.depends_on_data || !(at_start || one)) return;
-      // It begins there, for certain; and goes to the end of a block of as many elements as a number says where it
-      // ends.
+      // It certainly begins there. It goes to the end of the block if a number says that the work ends there.
       bool all = part.kind == Kind::Whole && offset == 0 && fills(parameter, address, *given, limits);
       if (all) {
         const auto [known, fresh] = dense_.try_emplace(parameter.declared);
@@ -236,7 +235,7 @@ void Cuda::launch_kernel(Machine& machine, const llvm::Function& stub, const Sha
       }
     }
     if (kernels_.meets_others(*kernel)) {
-      // It may wait, while it runs, for what another one stores: an order that is not seen.
+      // While the kernel runs, it may wait for stores of another one: an order that is not seen.
       bytes.clear();
       for (ordering::PointerArgument& pointer : pointers) pointer.mode = AccessMode::Doubtful;
     } else if (!overlaps && !made_up_) {  // sizes that a made-up caller gives need not fit the grid
@@ -437,7 +436,7 @@ void Cuda::library_work(Machine& machine, const llvm::Function& function, const 
     if (!Memory::is_device(address)) continue;
     const AccessMode mode = mode_of(role.mode);
     pointers.push_back({.address = address, .mode = mode, .early = false, .reach = 0, .parted = false});
-    // Libraries begin at their pointers.
+    // Library functions begin at the pointers that they get.
     if (mode != AccessMode::Unknown)
       bytes.push_back({.bytes = linear(address, 1), .mode = mode, .widened = false, .early = false});
   }

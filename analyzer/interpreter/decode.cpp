@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A function is decoded when it is first called: each argument and each instruction with a value gets a place in the
-// frame, of the value's size in memory, and operands are places or constants. Values are bytes there, so that structs
-// and vectors, which code without optimisation passes about but hardly computes with, need nothing special.
+// A function is decoded when it is first called. Each argument and each instruction with a value gets a place in the
+// frame, with the size of the value in memory; operands are places or constants. Values are bytes, so that structs and
+// vectors need no special code: unoptimised code passes them on but hardly computes with them.
 //
-// Loops are found as well, with the branches that lead out of them: the machine does not run every loop to its end.
+// Loops are found as well, with the branches that leave them: the machine does not run every loop to its end.
 #include "analyzer/interpreter/decode.h"
 
 #include <algorithm>

@@ -12,7 +12,7 @@ namespace streamsan::analyzer::interpreter {
 
 namespace {
 
-/// Calls of named functions by the program itself, not by callers that were made up.
+/// Calls of named functions by the program itself, and not by made-up callers.
 template <typename Visit>
 void for_each_call(const llvm::Module& module, const Visit& visit) {
   for (const llvm::Function& function : module) {

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Waits for events that the whole program never records: each of them does nothing (R-EVT-04), and the order that the
+// Waits for events that no code of the program records. Such a wait does nothing (R-EVT-04), and the order that the
 // event was made for is missing.
 //
-// One run shows only what was done in it. An event may be recorded on a path that the run does not take, and a slot
-// that was never used may be waited for at the end, which is right. So a wait counts only if
-//   * every call in the program that records events was made in this run, and every call of a function that leads to
-//     one: a helper that is given the event may be given this one elsewhere; and none of them was for this event;
-//   * no other event created at the same place was recorded either: lanes that were not used are made as those that
-//     were;
+// One run shows only its own path. An event may be recorded on another path, and it is right to wait at the end for a
+// slot that was never used. So a wait counts only if
+//   * the run has made every call in the program that records events, and every call of a function that leads to one,
+//     because a helper may get this event elsewhere; and none of them was for this event;
+//   * no other event created at the same place was recorded: unused events of a list are created like the used ones;
 //   * no event was handed to another process.
-// A record that compiled code does not show is a matter of record_calls.h. Errs to say nothing.
+// record_calls.h looks for records that compiled code does not show. Errs to silence.
 #pragma once
 
 #include <functional>
@@ -27,13 +26,13 @@ namespace streamsan::analyzer::interpreter {
 
 struct EmptyWait {
   ordering::EventId event{};
-  ordering::StreamId stream{};  ///< that waits
-  ordering::SiteId site{};      ///< of the wait
+  ordering::StreamId stream{};  ///< the stream that waits
+  ordering::SiteId site{};      ///< the site of the wait
 };
 
 class EmptyWaits {
  public:
-  /// `by`: the call, and those that led to it.
+  /// `by`: the call, and the calls that led to it.
   void recorded(ordering::EventId event, const std::vector<const llvm::Instruction*>& by) {
     events_.insert(event);
     calls_.insert(by.begin(), by.end());
@@ -41,7 +40,7 @@ class EmptyWaits {
   void waited(const EmptyWait& wait) {
     if (!events_.contains(wait.event)) waits_.try_emplace({wait.event, wait.site}, wait.stream);
   }
-  /// The host waits. What was never used may be waited for at the end.
+  /// The host waits. At the end it may wait for events that were never used.
   void waited_by_host(ordering::EventId event, ordering::SiteId site) {
     if (!events_.contains(event)) by_host_.push_back(site);
   }
@@ -53,7 +52,7 @@ class EmptyWaits {
     for (const ordering::SiteId site : by_host_) use(site);
   }
 
-  /// Calls by which an event was recorded, and those that led to them.
+  /// The calls that recorded events, and the calls that led to them.
   [[nodiscard]] const std::set<const llvm::Instruction*>& calls() const { return calls_; }
 
   /// At the end of a run. `records`: is it a function that records an event; `are_alike`: were both events created at
@@ -63,11 +62,11 @@ class EmptyWaits {
       const std::function<bool(ordering::EventId, ordering::EventId)>& are_alike) const;
 
  private:
-  std::set<ordering::EventId> events_;  ///< that were recorded
+  std::set<ordering::EventId> events_;  ///< events that were recorded
   std::set<const llvm::Instruction*> calls_;
-  /// For events that had not been recorded by then: which, and where; and the stream of the first that waited there.
+  /// Waits for events that had not been recorded by then: (event, site), and the stream of the first such wait.
   std::map<std::pair<ordering::EventId, ordering::SiteId>, ordering::StreamId> waits_;
-  std::vector<ordering::SiteId> by_host_;  ///< likewise, where the host waits
+  std::vector<ordering::SiteId> by_host_;  ///< such waits of the host
   bool exported_ = false;
 };
 

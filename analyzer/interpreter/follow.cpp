@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What of a translation unit is followed: its main(), or else the callers that are made up for its functions and
-// classes.
+// Follows a translation unit: its main(), or else the callers that are made up for its functions and classes.
 #include "analyzer/interpreter/follow.h"
 
 #include <algorithm>
@@ -29,7 +28,7 @@ namespace {
 
 using namespace interpreter;
 
-/// Clang's code generator gives up on some code by a crash; what was found up to then stays.
+/// Clang's code generator crashes on some code; findings up to then stay.
 template <typename Work>
 void guarded(Followed& result, const Work& work) {
   llvm::CrashRecoveryContext guard;
@@ -44,10 +43,10 @@ struct Conflict {
   bool of_array = false;  ///< Follower::Sides
 };
 
-/// What one caller showed.
+/// The result of following one caller.
 struct Shown {
   std::vector<Conflict> conflicts;
-  bool gave_up = false;   ///< the program itself ended it, or threw
+  bool gave_up = false;   ///< the program itself ended the run, or threw
   bool too_much = false;  ///< it asked for more steps or threads than there are
 };
 
@@ -71,7 +70,7 @@ std::string way_of(const Caller& caller) {
          shows;
 }
 
-/// Follows one caller, and again with more of its memory in the host's, until it is right about that.
+/// Follows one caller; and again with more parameters in host memory, until all are where the program wants them.
 Shown follow_caller(const Caller& caller, const llvm::Function& function, Symbols& symbols, const HostModule& host,
                     const FollowOptions& options, std::uint64_t most_steps, Followed& result) {
   constexpr std::size_t kMostTries = 24;
@@ -122,7 +121,7 @@ Shown follow_caller(const Caller& caller, const llvm::Function& function, Symbol
 
 auto place(const Where& where) { return std::tie(where.site.file, where.site.line, where.site.column); }
 
-/// The same, on one side at least: flags choose between ways to do a thing.
+/// The two are of one check and have a side in common: flags select between ways to do a thing.
 bool are_alike(const Hazard& a, const Hazard& b) {
   if (a.check != b.check || a.level != b.level || a.earlier.has_value() != b.earlier.has_value()) return false;
   return place(a.later.where) == place(b.later.where) ||
@@ -133,17 +132,17 @@ bool is_among(const std::vector<Conflict>& conflicts, const Conflict& wanted) {
   return std::ranges::any_of(conflicts, [&](const Conflict& each) { return are_alike(each.hazard, wanted.hazard); });
 }
 
-/// Callers of one group.
+/// The result of a group of callers.
 struct Variants {
-  std::vector<Conflict> conflicts;  ///< what all of them show: what depends on a flag that was made up is nothing
+  std::vector<Conflict> conflicts;  ///< those that all callers show, so that none depends on a made-up flag
   bool any = false;
-  bool ended = false;    ///< one of them ended, by no fault of its arguments
-  bool refused = false;  ///< the program refused what one of them gave
-  std::size_t of = 0;    ///< this and what follows: as of its callers
+  bool ended = false;    ///< one of them ran to its end
+  bool refused = false;  ///< the program refused the arguments of one of them
+  std::size_t of = 0;    ///< this and the next fields: those of its callers
   bool alike = true, empty = false;
   Caller::Users users = Caller::Users::One;
 
-  /// One that gave up before it showed anything has no say.
+  /// A caller that gave up before it showed anything does not count.
   void add(Shown shown) {
     ended |= !shown.gave_up && !shown.too_much;
     refused |= shown.gave_up && !shown.too_much;
@@ -157,8 +156,8 @@ struct Variants {
   }
 };
 
-/// What all groups show. Who gives two numbers may have to give different ones: a conflict counts where they differ.
-/// One of streams out of one array must be there where they are alike, too.
+/// The conflicts that all groups show. Two numbers may have to differ, so a conflict counts if it shows with different
+/// numbers. A conflict of two streams of one array must also show with equal numbers.
 std::vector<Hazard> found_in(const std::map<std::size_t, Variants>& groups) {
   const auto shows = [&](const Variants& group, const Conflict& conflict) {
     bool any = false;
@@ -192,11 +191,11 @@ void take_out(clang::TranslationUnitDecl& unit, clang::Decl& declaration) {
   named->setDeclName(name);
 }
 
-/// Takes out of a translation unit what was added behind its last declaration: what looks at it next knows nothing of
-/// callers. What templates were made into for them stays with its template.
+/// Removes from a translation unit the declarations that were added behind its last one, so that later code does not
+/// see the callers. Instances of templates that were made for callers stay.
 class OnlyItsOwn {
  public:
-  /// `known`: a declaration of it; what stands before it is not walked through again.
+  /// `known`: a declaration of the unit; those before it are not walked through again.
   explicit OnlyItsOwn(clang::TranslationUnitDecl& unit, clang::Decl* known = nullptr) : unit_(unit), last_(known) {
     keep_all();
   }
@@ -222,7 +221,7 @@ class OnlyItsOwn {
   clang::Decl* last_;
 };
 
-/// What libtorch has, for files that use it. False: they do not.
+/// Adds the text of what libtorch defines (torch_text.h). False: the file does not use PyTorch.
 bool parse_torch(LateParser& parser, clang::ASTContext& context) {
   if (!has_torch(context)) return false;
   for (const char* const text : torch_text()) {
@@ -277,7 +276,7 @@ Followed follow_main(clang::ASTContext& context, const Models& models, clang::Pr
 
 namespace {
 
-/// `left_out`: what has no caller; whether look-alikes are to have none is said in it, too.
+/// `left_out`: counts the functions and classes without a caller; says whether look-alikes get one.
 Followed follow_callers(clang::ASTContext& context, const Models& models, clang::Preprocessor& preprocessor,
                         const FollowOptions& options, LeftOut& left_out) {
   Followed result;
@@ -352,7 +351,7 @@ Followed follow_callers(clang::ASTContext& context, const Models& models, clang:
   LeftOut left_out{.spares_look_alikes = true};
   Followed result = follow_callers(context, models, preprocessor, options, left_out);
   const auto is_shown = [](const Hazard& hazard) { return hazard.level != Level::Latent; };
-  // What one of them does wrong, each of them does.
+  // A mistake of one of them is one of each of them.
   if (left_out.look_alikes != 0 && std::ranges::any_of(result.hazards, is_shown)) {
     left_out = {.next_number = left_out.next_number};
     result = follow_callers(context, models, preprocessor, options, left_out);

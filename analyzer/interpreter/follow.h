@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a program does, followed step by step from main(), or from callers that are made up (callers.h).
+// Follows a program step by step, from main() or from made-up callers (callers.h).
 #pragma once
 
 #include <cstdint>
@@ -30,15 +30,15 @@ struct FollowOptions {
 };
 
 struct Followed {
-  bool there = false;  ///< something to follow, in a file without errors
+  bool there = false;  ///< there was something to follow, in a file without errors
   std::vector<Hazard> hazards;
   std::uint64_t steps = 0;
   std::string stopped;               ///< why it was not followed to its end; empty: it was
-  std::vector<std::string> unknown;  ///< functions called that are not known
+  std::vector<std::string> unknown;  ///< unknown functions that were called
   struct MadeUp {
     std::string text;
     std::string stopped;           ///< as above
-    std::set<std::size_t> thrown;  ///< lines of the text, counted from 1, whose call has thrown
+    std::set<std::size_t> thrown;  ///< lines of the text whose call has thrown, counted from 1
   };
   std::vector<MadeUp> callers;
   using Line = std::pair<std::string, unsigned>;  ///< file and line
@@ -47,7 +47,7 @@ struct Followed {
     struct Times {
       std::size_t first = 0, last = 0, count = 0;
     };
-    std::map<Line, Times> times;                ///< when the calls of CUDA on a line were made, counted from 0
+    std::map<Line, Times> times;                ///< by line: when its CUDA calls were made, counted from 0
     std::set<std::pair<Line, Line>> conflicts;  ///< certain or possible ones, whether they were reported or not
     std::set<Line> empty_waits;                 ///< for events that had not been recorded by then
     bool whole = false;                         ///< every function was known
@@ -55,10 +55,10 @@ struct Followed {
   std::vector<Run> runs;
 };
 
-// `preprocessor`: that of the compiler instance which has just read the translation unit; for a time, text is added to
-// that.
+// `preprocessor`: that of the compiler instance which has just read the translation unit. The functions add text to the
+// unit and remove it again.
 
-/// Not `there`: the file has no main(). Without a preprocessor (nullptr) PyTorch is not followed.
+/// `there` is false if the file has no main(). Without a preprocessor (nullptr), PyTorch is not followed.
 Followed follow_main(clang::ASTContext& context, const Models& models, clang::Preprocessor* preprocessor,
                      const FollowOptions& options);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From conflicts of the model to hazards: places in the program's own files, and names for streams, events and buffers.
+// Makes hazards of the model's conflicts: finds places in the program's own files, and names for streams, events and
+// buffers.
 #include "analyzer/interpreter/follower.h"
 
 #include <algorithm>
@@ -46,8 +47,8 @@ Outcome Follower::call(Machine& machine, const llvm::Function& function, const A
   return outcome;
 }
 
-/// It may have waited for the GPU, unless it is one of the C and C++ libraries. One that says which stream to use says
-/// what is not known.
+/// An unknown function may have waited for the GPU, unless it is one of the C and C++ libraries. If it returns a stream
+/// or an event, the run stops: it is not known which one that is.
 void Follower::not_known(Machine& machine, const llvm::Function& function) {
   const llvm::StringRef symbol = function.getName();
   const auto* called = llvm::dyn_cast_or_null<clang::FunctionDecl>(host_.declaration(symbol));
@@ -62,8 +63,8 @@ void Follower::not_known(Machine& machine, const llvm::Function& function) {
   cuda_.may_wait(machine);
   cuda_.lose_device(machine);
   if (called == nullptr) return;
-  // What becomes of an object that it is given is not known. Of a main() most is seen, and most of what is not is
-  // harmless.
+  // What an unknown function does to an object is unknown, so a made-up caller stops here. In a file with main() most
+  // of these functions are harmless.
   if (counts && std::ranges::any_of(called->parameters(), [](const clang::ParmVarDecl* parameter) {
         const clang::QualType to = parameter->getType()->getPointeeType();
         return !to.isNull() && !to.isConstQualified() && (to->isRecordType() || to->isPointerType());
@@ -75,7 +76,7 @@ void Follower::not_known(Machine& machine, const llvm::Function& function) {
     machine.stop("a stream or event of a function that is not seen");
 }
 
-/// Invalid: not of the program's own files.
+/// The place of an instruction in the program's own files. Invalid: it is in none.
 clang::SourceLocation Follower::location(const llvm::Instruction& instruction) const {
   const llvm::DebugLoc& at = instruction.getDebugLoc();
   if (!at || at.getLine() == 0) return {};
@@ -104,13 +105,13 @@ std::string_view Follower::line_at(clang::SourceLocation place) const {
   return file.substr(begin, file.find('\n', at.second) - begin);
 }
 
-/// A destructor that nobody wrote: Clang takes the line of its class for its own.
+/// A destructor that Clang generated: its line is that of its class.
 bool Follower::is_implicit(const llvm::Function& function) const {
   const clang::Decl* declared = host_.declaration(function.getName());
   return declared != nullptr && declared->isImplicit();
 }
 
-/// Innermost first. A kernel that a helper launches for its callers stands where it is named.
+/// The calls that lead to a site, innermost first. A kernel that a helper launches stands where a caller names it.
 Where Follower::where(ordering::SiteId site) const {
   std::vector<std::pair<clang::SourceLocation, const llvm::Instruction*>> places;
   for (const llvm::Instruction* instruction : cuda_.place(site)) {
@@ -172,7 +173,7 @@ std::string Follower::made_for(const Where& where) const {
   if (where.site.begin == 0) return {};
   const auto [file, offset] = sources_.getDecomposedLoc(clang::SourceLocation::getFromRawEncoding(where.site.begin));
   const llvm::StringRef before = sources_.getBufferData(file).take_front(offset).take_back(kMost);
-  // Back over the qualified name of the call, and what is open before it.
+  // Goes back over the qualified name of the call, and the open bracket before it.
   const auto is_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   llvm::StringRef rest = before;
   while (!rest.empty() && (is_name(rest.back()) || rest.back() == ':')) rest = rest.drop_back();
@@ -184,7 +185,7 @@ std::string Follower::made_for(const Where& where) const {
   return rest.take_back(length).str();
 }
 
-/// "d_in" of `cudaMalloc((void**)&d_in, n)`; of a call of CUDA alone. `which`: counted from 0.
+/// "d_in" of `cudaMalloc((void**)&d_in, n)`. Only for calls of CUDA. `which`: the argument, counted from 0.
 std::string Follower::argument(const Where& where, std::size_t which) const {
   if (where.site.begin == 0) return {};
   const auto place = clang::SourceLocation::getFromRawEncoding(where.site.begin);
@@ -329,7 +330,7 @@ void Follower::hazard(const ordering::Hazard& reported) {
   made.later = action(found.later);
   if (made.earlier->stream.name == made.later.stream.name && !made.later.stream.name.empty() &&
       found.earlier.stream != found.later.stream) {
-    // Made by one call: the first of them, the second, ...
+    // Streams of one call are numbered: the first of them, the second, ...
     const std::size_t earlier = cuda_.number(found.earlier.stream), later = cuda_.number(found.later.stream);
     if (cuda_.is_given(found.later.stream)) {
       made.later.stream.describe("another stream of the caller's");
@@ -408,7 +409,7 @@ void Follower::hazard(const ordering::Hazard& reported) {
                         .to = found.later.on_stream ? found.later.stream : ordering::StreamId{}});
 }
 
-/// A call on an event that has no record to go by. nullopt: where it or the event stands is not known.
+/// A hazard of a call on an event without a record. nullopt: the place of the call or the event is not known.
 std::optional<Hazard> Follower::without_record(CheckCase which, ordering::SiteId site, ordering::EventId event,
                                                ordering::StreamId on) const {
   Hazard made;
@@ -473,7 +474,7 @@ void Follower::overtaken_copy(const OvertakenCopy& copy) {
   add(std::move(made), {.earlier = copy.copy, .later = copy.written});
 }
 
-/// Unless these lines have it already.
+/// Adds a hazard, unless these lines have it already.
 void Follower::add(Hazard made, const Sides& sides) {
   const Where& at = made.later.where;
   const ir::Site& before = made.earlier ? made.earlier->where.site : at.site;

@@ -25,7 +25,7 @@ class SourceManager;
 
 namespace streamsan::analyzer::interpreter {
 
-/// It is done by a function that a made-up caller has given to the program.
+/// The operation is in a callback that a made-up caller has passed to the program.
 bool is_made_up(const Place& place);
 
 class Follower : public World, public ordering::HazardSink {
@@ -45,7 +45,7 @@ class Follower : public World, public ordering::HazardSink {
   void hazard(const ordering::Hazard& hazard) override;
   bool wants_common_bytes(const ordering::Hazard&) override { return false; }
 
-  /// Tells what the host has touched last; and, unless it stopped before its end, what is in use then.
+  /// Reports the host's last accesses; and, unless the run stopped early, what is still in use at its end.
   void end(Machine& machine) {
     cuda_.flush();
     if (!machine.stopped().empty()) return;
@@ -53,21 +53,21 @@ class Follower : public World, public ordering::HazardSink {
     if (const std::vector<EmptyWait> waits = cuda_.empty_waits(); !waits.empty() && !may_be_recorded())
       for (const EmptyWait& wait : waits) empty_wait(wait);
   }
-  /// When the calls of CUDA were made, and which were in conflict.
+  /// When the CUDA calls were made, and which of them conflict.
   [[nodiscard]] Followed::Run run() const;
   [[nodiscard]] Cuda& cuda() { return cuda_; }
   [[nodiscard]] Torch& torch() { return torch_; }
 
-  /// Does a conflict count? Asked before it is worded; without it, all do.
+  /// Does a conflict count? Asked before the hazard is made. Not set: all conflicts count.
   std::function<bool(const ordering::Hazard&)> counts;
   struct Sides {
     ordering::SiteId earlier{}, later{};
-    bool of_array = false;            ///< in streams that are elements of one array of the caller's
-    ordering::StreamId from{}, to{};  ///< of the earlier and the later one; the host has none
+    bool of_array = false;            ///< their streams are elements of one array of the caller's
+    ordering::StreamId from{}, to{};  ///< the streams of the earlier and the later side; the host has none
   };
   /// The sides of each finding, in the order of the findings.
   [[nodiscard]] const std::vector<Sides>& sides() const { return sides_; }
-  /// What a finding says of the way to it: "main() was followed to here".
+  /// The note of a finding that says how the run came there.
   std::string way = "main() was followed to here";
 
  private:
@@ -78,7 +78,7 @@ class Follower : public World, public ordering::HazardSink {
   Where where(ordering::SiteId site) const;
   analyzer::Action action(const ordering::Access& access) const;
   Thing stream(ordering::StreamId stream) const;
-  /// "Class::" of the one whose method has made it; empty: no method has.
+  /// "Class::" of the method that made the stream; empty: no method did.
   [[nodiscard]] std::string class_of(ordering::StreamId stream) const;
   std::string argument(const Where& where, std::size_t which = 0) const;
   std::string made_for(const Where& where) const;
@@ -102,9 +102,9 @@ class Follower : public World, public ordering::HazardSink {
   void add(Hazard made, const Sides& sides);
 
   std::vector<Sides> sides_;
-  std::vector<std::pair<ordering::SiteId, ordering::SiteId>> met_;  ///< in conflict, one of each pair of places
+  std::vector<std::pair<ordering::SiteId, ordering::SiteId>> met_;  ///< conflicts, one per pair of places
   std::set<std::pair<Place, Place>> met_at_;
-  std::set<const llvm::Function*> harmless_;  ///< of those that are not known
+  std::set<const llvm::Function*> harmless_;  ///< unknown functions that are harmless
   std::set<std::tuple<ordering::HazardKind, ordering::Order, Place, Place>> seen_;
   std::set<std::tuple<Check, Level, std::string, unsigned, std::string, unsigned>> told_;
 };

@@ -20,7 +20,7 @@ namespace streamsan::analyzer::interpreter {
 Image::Image(const llvm::Module& module, Memory& memory) : layout_(module.getDataLayout()), memory_(memory) {}
 
 Byte* Image::fresh(const llvm::GlobalVariable& global) {
-  // What other files define is zeros here, and larger than it looks: libraries read their own objects.
+  // Variables of other files are zeros here, and larger than declared: libraries read their own objects.
   const std::size_t size =
       global.hasInitializer() ? layout_.getTypeAllocSize(global.getValueType()).getFixedValue() : 1024;
   Byte* const place = memory_.heap(std::max<std::size_t>(size, 1), 32);
@@ -28,7 +28,7 @@ Byte* Image::fresh(const llvm::GlobalVariable& global) {
     full_ = true;
     return memory_.stack(0);
   }
-  // Its own address may be part of its value.
+  // The value may contain the address of the variable itself.
   if (globals_.try_emplace(&global, place).second) variables_[reinterpret_cast<Word>(place)] = &global;
   if (global.hasInitializer()) {
     write_constant(*global.getInitializer(), place);

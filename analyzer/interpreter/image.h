@@ -26,20 +26,20 @@ class Image {
   Image(const llvm::Module& module, Memory& memory);
 
   [[nodiscard]] const llvm::DataLayout& layout() const { return layout_; }
-  /// Some of it found no room: what it is is then wrong.
+  /// There was not enough memory, so some values are wrong.
   [[nodiscard]] bool full() const { return full_; }
   const Byte* constant(const llvm::Constant& value);
   /// The address of a variable, an alias or a function.
   Word address_of(const llvm::Value& global);
   /// The variable that begins there; nullptr: there is none.
   [[nodiscard]] const llvm::GlobalVariable* variable_at(Word address) const;
-  /// Room for a variable, with its initial value.
+  /// New memory for a variable, with its initial value.
   Byte* fresh(const llvm::GlobalVariable& global);
-  /// nullptr: there is none.
+  /// The function at this address; nullptr: there is none.
   [[nodiscard]] const llvm::Function* function_at(Word address) const;
-  /// The symbol of a type_info of another file; nullptr: it is none.
+  /// The symbol of the type_info at this address, if it is one of another file; nullptr: it is not.
   [[nodiscard]] const std::string* outside_type(Word address) const;
-  /// The type_info of that name, of which only the name is known. 0: there is no memory.
+  /// The type_info of another file with this symbol. 0: there is no memory.
   Word outside_type(const std::string& name);
 
  private:

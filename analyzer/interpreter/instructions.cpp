@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One instruction. Those that only compute are functions of their operands, by kinds of values; each answers whether
-// the instruction is one of its kind. Memory and the way on are the machine's.
+// Runs one instruction. Instructions that only compute are functions of their operands, by kinds of values; each
+// function returns whether the instruction is of its kind. The machine itself handles memory and control flow.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -400,7 +400,7 @@ void Machine::step() {
   if (decoded.computes && step.bits == 0 && !is_number(step.type_of(0)))
     return stop("arithmetic of a kind that is not known");
   switch (decoded.opcode) {
-    // Where it goes on.
+    // Control flow.
     case I::Br:
       return branch(step);
     case I::Switch:

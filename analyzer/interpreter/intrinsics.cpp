@@ -31,7 +31,7 @@ namespace {
 
 using llvm::Intrinsic::ID;
 
-/// False: the intrinsic is none of floating point numbers.
+/// False: the intrinsic is not about floating point numbers.
 bool of_floats(ID id, const Step& step) {
   const auto real = [&step](std::size_t i) { return get_float(step.at(i), step.type); };
   const auto value = [&]() -> std::optional<long double> {
@@ -84,7 +84,7 @@ bool of_floats(ID id, const Step& step) {
   return value.has_value();
 }
 
-/// The result, and behind it whether it is too large. False: the intrinsic is none that says so.
+/// Intrinsics that return a result and whether it overflows. False: the intrinsic is not of these.
 bool with_overflow(ID id, const Step& step) {
   const auto of_unsigned = [&](auto make) {
     const Wide value = make(step.integer(0), step.integer(1));
@@ -116,7 +116,7 @@ bool with_overflow(ID id, const Step& step) {
   }
 }
 
-/// False: the intrinsic is none that makes an integer of integers.
+/// Intrinsics that compute an integer from integers. False: the intrinsic is not of these.
 bool of_integers(ID id, const Step& step) {
   const unsigned bits = step.bits;
   const auto value = [&]() -> std::optional<Wide> {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A made-up caller (callers.h) is one of many, and what it shows may be its own fault: it may call in an order that
-// nobody would, wait for nothing, or give one thing where two are meant. So a conflict counts only if no caller could
-// have done better: docs/streamsan-tidy.md has the list, under "Files without a main()". Some of it is known only at
-// the end of the run, or makes a second run necessary: see follow_caller() in follow.cpp.
+// A made-up caller (callers.h) is one of many, and a conflict may be its own fault: it may call in an order that no
+// real caller would, wait for nothing, or pass one object where two are meant. So a conflict counts only if no caller
+// could have avoided it: docs/streamsan-tidy.md has the list, under "Files without a main()". Some conditions are known
+// only at the end of the run, or need a second run: see follow_caller() in follow.cpp.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@
 
 namespace streamsan::analyzer::interpreter {
 
-/// Which conflicts a made-up caller shows to be those of any caller.
+/// Decides which conflicts of a made-up caller would be conflicts of any caller.
 class Judgement {
  public:
   Judgement(const Caller& caller, const llvm::Function& function, const HostModule& host, const Cuda& cuda,
@@ -48,7 +48,7 @@ class Judgement {
   [[nodiscard]] bool depends_on_waits() const {
     return closed_ || delivers_ || several_ || orders_its_calls_ || guards_;
   }
-  /// A method waits, or asks: others may wait between two calls.
+  /// A method waits, or queries: real callers may call it between two calls.
   void somebody_waits() {
     closed_ = delivers_ = several_ = false;
     waits_ = true;
@@ -60,7 +60,8 @@ class Judgement {
     });
   }
 
-  /// Both operations are of one call; or nobody but the class itself can wait for their streams.
+  /// Does the conflict count? If both operations belong to one call, or only the class itself could wait for their
+  /// streams.
   [[nodiscard]] bool counts(const ordering::Hazard& hazard) {
     const auto earlier = line(hazard.earlier.site), later = line(hazard.later.site);
     if (!earlier || !later) return false;
@@ -68,7 +69,7 @@ class Judgement {
     const auto by_host = [](const ordering::Access& access) { return access.source == ordering::AccessSource::Host; };
     if ((by_host(hazard.earlier) || by_host(hazard.later)) && cuda_.given_as(hazard.allocation.range.begin))
       return false;
-    // What the caller gives for two calls may be two things.
+    // The arguments of two calls may be two different objects.
     if (caller_.again != 0 && std::max(*earlier, *later) >= caller_.again &&
         cuda_.given_as(hazard.allocation.range.begin))
       return false;
@@ -76,7 +77,7 @@ class Judgement {
     if (hazard.kind == ordering::HazardKind::ReuseWhileInUse && cuda_.given_as(hazard.allocation.range.begin) &&
         hazard.earlier.mode != ordering::AccessMode::Read)
       return false;
-    // The caller's streams may be one, and that of an object that shows it. Those of one array are not.
+    // Two streams of the caller's may be one, and so may a stream that an object exposes. Those of one array differ.
     const bool by_caller = is_anybodys(hazard.earlier) || is_anybodys(hazard.later);
     const bool several = hazard.earlier.on_stream && hazard.later.on_stream &&
                          cuda_.are_several(hazard.earlier.stream, hazard.later.stream);
@@ -85,9 +86,8 @@ class Judgement {
     if (by_caller && !several && !two && (exposing_ || all_callers)) return false;
     if (*earlier == *later && !in_turns(hazard, *earlier)) return true;
     if (outgrows_graph(hazard)) return true;
-    if (caller_.empty) return false;  // for the rounds that are left out
-    // A thread of its own works for a call, while the call is made or when it is over: nobody else has waited in
-    // between.
+    if (caller_.empty) return false;  // loops over empty lists have no rounds
+    // A thread of the program works for the call, during the call or after it: no caller can wait in between.
     if (const auto caused = cause(hazard.later.site);
         caused && caused == cause(hazard.earlier.site) && !are_two_turns(hazard))
       return true;
@@ -97,18 +97,17 @@ class Judgement {
       orders_its_calls_ = true;
       return true;
     }
-    // Another user would not wait for the first one's stream before the host goes on.
+    // Another user does not wait for the first user's stream before the host goes on.
     const bool beside =
         several || (by_host(hazard.later) && hazard.earlier.on_stream && cuda_.is_given(hazard.earlier.stream));
     if (beside && several_)
       return !cuda_.given_as(hazard.allocation.range.begin) &&
              (!by_mutex_ || (locked(hazard.earlier) && locked(hazard.later)));
     if (several) return false;
-    // Others act when it is time. That their next action comes now is the made-up caller's choice.
+    // Other users call when it is time for them. That they call at this point is the made-up caller's choice.
     if (serves_ && caller_.lines[*later] == Caller::Line::Serve) return false;
-    // Whoever's stream comes later: nobody has anything to let it wait for. Memory that two objects share only because
-    // both were given it may be used by one after the other. Memory that one of them has made, and the other one gets,
-    // is handed over.
+    // No caller has an event to order the two streams. But two objects that were both given the same memory may use it
+    // in turn. That does not count; memory that one object has made was handed over to the other, and counts.
     const bool delivered = serves_ && caller_.lines[*earlier] == Caller::Line::Serve;
     if (delivered && !caller_.beside.empty()) {
       const auto made = line(hazard.allocation.site);
@@ -125,7 +124,7 @@ class Judgement {
     return true;
   }
 
-  /// To be asked at the end: is there a method of its own that makes the later stream wait? It is for callers to call
+  /// Asked at the end: a separate method makes the later stream wait for the earlier one. Callers are expected to call
   /// it in between.
   [[nodiscard]] bool offers_order(const Follower::Sides& sides) const {
     const auto from = line(sides.earlier), to = line(sides.later);
@@ -139,9 +138,9 @@ class Judgement {
     });
   }
 
-  /// To be asked at the end: a call overtakes an earlier one of the same method, but another method waits and gives no
-  /// result (a status is none), or waits for one of several pieces of work, as its argument says. It is there for
-  /// callers to call in between.
+  /// Asked at the end: a call overtakes an earlier call of the same method, but another method waits and returns
+  /// nothing (or a status), or waits for the work that its argument selects. Callers are expected to call it in
+  /// between.
   [[nodiscard]] bool offers_wait(const Follower::Sides& sides) const {
     return overtaking_.contains({sides.earlier, sides.later}) &&
            std::ranges::any_of(cuda_.waits(), [&](ordering::SiteId site) {
@@ -156,9 +155,9 @@ class Judgement {
            });
   }
 
-  /// To be asked at the end: a graph is launched that uses memory which another call has freed, and a third method
-  /// makes the graph anew or destroys it. It is there for callers to call in between, unless it ends the object: it
-  /// frees memory and allocates none.
+  /// Asked at the end: a launched graph uses memory that another call has freed, and a third method makes the graph
+  /// anew or destroys it. Callers are expected to call it in between, unless it ends the object: then it frees memory
+  /// and allocates none.
   [[nodiscard]] bool offers_graph(const Follower::Sides& sides) const {
     const auto known = outgrown_.find({sides.earlier, sides.later});
     if (known == outgrown_.end()) return false;
@@ -175,7 +174,7 @@ class Judgement {
     });
   }
 
-  /// A call that throws has been asked for what it does not do: what it did shows nothing.
+  /// A call that threw did not do its work: conflicts with it do not count.
   [[nodiscard]] bool threw(const Follower::Sides& sides) const {
     return std::ranges::any_of(cuda_.threw(), [&](ordering::SiteId site) {
       const auto at = line(site);
@@ -192,13 +191,13 @@ class Judgement {
   }
 
  private:
-  /// The line of the caller's text. nullopt: another thread's work.
+  /// The line of the caller's text that the site belongs to. nullopt: another thread's work.
   [[nodiscard]] std::optional<std::size_t> line(ordering::SiteId site) const {
     const Place& place = cuda_.place(site);
     return place.empty() || place.back() == nullptr ? std::nullopt : line(*place.back());
   }
-  /// The object has waited for the stream in a call before: perhaps others do no more there. Or it did when it was
-  /// made, for what should have been done by then.
+  /// The object has waited for the stream in an earlier call: perhaps other users only work before that. Or its
+  /// constructor has waited, for work that should have been done by then.
   [[nodiscard]] bool waited_before(const ordering::Hazard& hazard, std::size_t later) const {
     bool result = std::ranges::any_of(cuda_.orders(), [&](const EventOrder& order) {
       return hazard.earlier.on_stream && order.from == hazard.earlier.stream && hazard.later.on_stream &&
@@ -210,8 +209,8 @@ class Judgement {
     });
     return result;
   }
-  /// Does the program let one of the two streams wait for the other, as if they were two? `by_calls`: what does the
-  /// later work in one call for what does the earlier in another, as if nobody else waited between calls.
+  /// Does the program make one of the two streams wait for the other, as if they could differ? `by_calls`: the later
+  /// stream waits, in one call, for the earlier stream of another call, as if callers did not wait between calls.
   [[nodiscard]] bool is_ordered(const ordering::Hazard& hazard, bool by_calls) const {
     const ordering::StreamId earlier = hazard.earlier.stream, later = hazard.later.stream;
     return earlier != later && std::ranges::any_of(cuda_.orders(), [&](const EventOrder& order) {
@@ -220,7 +219,7 @@ class Judgement {
              return (order.from == earlier && order.to == later) || (order.from == later && order.to == earlier);
            });
   }
-  /// The line that makes the call for which it is done.
+  /// The line with the call that the work of a thread is for.
   [[nodiscard]] std::optional<std::size_t> cause(ordering::SiteId site) const {
     const llvm::Instruction* woken = cuda_.woken_at(site);
     return woken == nullptr ? line(site) : line(*woken);
@@ -231,8 +230,8 @@ class Judgement {
     if (!at || at.getLine() == 0 || at.getLine() > caller_.lines.size()) return std::nullopt;
     return at.getLine() - 1;
   }
-  /// Before the access, the later call waits for an event that the earlier one recorded: who calls them need not. Where
-  /// callers can wait, the event has to be of the stream in question: another one may be there for other memory.
+  /// Before the access, the later call waits for an event that the earlier call recorded, so callers need not wait. If
+  /// callers can wait, the event has to be of the stream in question: another event may be for other memory.
   [[nodiscard]] bool guards(const ordering::Hazard& hazard, std::size_t earlier, std::size_t later) const {
     const ordering::Access& access = hazard.later;
     return std::ranges::any_of(cuda_.orders(), [&](const EventOrder& order) {
@@ -244,8 +243,8 @@ class Judgement {
       return before && meant && line(order.recorded) == earlier && line(order.waited) == later;
     });
   }
-  /// A call frees memory that a graph uses, and allocates other memory: the object lives on, and no wait helps. To
-  /// capture again is not for callers either: the method that launches the graph captures it, or the constructor does.
+  /// A call frees memory that a graph uses, and allocates other memory: the object lives on, and no wait helps. Callers
+  /// cannot capture again either: the method that launches the graph captures it, or the constructor does.
   [[nodiscard]] bool outgrows_graph(const ordering::Hazard& hazard) {
     const auto captured = cuda_.captured(hazard.later.site);
     if (hazard.kind != ordering::HazardKind::UseAfterFree || !captured || cuda_.given_as(hazard.allocation.range.begin))
@@ -261,8 +260,8 @@ class Judgement {
     if (found) outgrown_.emplace(std::pair(hazard.earlier.site, hazard.later.site), method(hazard.freed));
     return found;
   }
-  /// Two calls of one method, which waits for what it has done itself in an earlier call, and that is over no later
-  /// than the earlier work. If callers had to wait in between, it would wait for nothing: so they have not.
+  /// The two are calls of one method. It waits for its own work of an earlier call, which orders that work with the
+  /// earlier access. If callers had to wait in between, this wait would be useless: so callers need not wait.
   [[nodiscard]] bool overtakes_itself(const ordering::Hazard& hazard) const {
     const llvm::Function* const own = method(hazard.earlier.site);
     if (own == nullptr || own != method(hazard.later.site) || gives_objects_ || !hazard.earlier.on_stream ||
@@ -281,18 +280,18 @@ class Judgement {
                  });
     });
   }
-  /// The method that the caller calls. nullptr: another thread's work.
+  /// The method that the caller calls at the site. nullptr: another thread's work.
   [[nodiscard]] const llvm::Function* method(ordering::SiteId site) const {
     const Place& place = cuda_.place(site);
     return line(site) && place.size() >= 2 ? place[place.size() - 2]->getFunction() : nullptr;
   }
-  /// Two pieces of work of a thread, or the work of two.
+  /// The two belong to two pieces of work of a thread, or to two threads.
   [[nodiscard]] bool are_two_turns(const ordering::Hazard& hazard) const {
     const Cuda::Turn &earlier = cuda_.turn(hazard.earlier.site), &later = cuda_.turn(hazard.later.site);
     if (earlier.thread == 0 || later.thread == 0) return false;
     return earlier.thread != later.thread || earlier.turns != later.turns;
   }
-  /// The thread lives as long as the object: who asked for the second may have waited.
+  /// The thread lives as long as the object. The caller that asked for the second piece of work may have waited.
   [[nodiscard]] bool in_turns(const ordering::Hazard& hazard, std::size_t line_of_call) const {
     return caller_.lines[line_of_call] == Caller::Line::Construct && are_two_turns(hazard);
   }
@@ -301,8 +300,8 @@ class Judgement {
   [[nodiscard]] bool is_own(const ordering::Access& access) const {
     return !access.on_stream || !cuda_.is_given(access.stream);
   }
-  /// One of the objects that share another one lets callers wait for it. The other one's streams are not theirs to
-  /// show.
+  /// Of objects that share another one, each lets callers wait for its own stream. They cannot expose the streams of
+  /// the shared object.
   [[nodiscard]] bool is_shown(const ordering::Access& access) const {
     if (!share_ || caller_.offer == WaysToWait::Offer::Nothing || !access.on_stream) return false;
     const auto site = cuda_.made(access.stream);
@@ -316,13 +315,13 @@ class Judgement {
            kind == ordering::StreamKind::PerThread;
   }
 
-  /// It returns whether all went well, and nothing that was computed.
+  /// The function returns a status, and no computed value.
   [[nodiscard]] bool gives_status(const llvm::Function& function) const {
     const auto* declared = llvm::dyn_cast_or_null<clang::FunctionDecl>(host_.declaration(function.getName()));
     return declared != nullptr &&
            (declared->getReturnType()->isEnumeralType() || declared->getReturnType()->isBooleanType());
   }
-  /// What a method returns may wait: a ticket, a future.
+  /// A method returns an object by which callers can wait: a ticket, a future.
   [[nodiscard]] bool gives_objects(Symbols& symbols) const {
     return caller_.record != nullptr &&
            std::ranges::any_of(caller_.record->methods(), [&](const clang::CXXMethodDecl* method) {
@@ -344,18 +343,18 @@ class Judgement {
   const llvm::Function& function_;
   const Cuda& cuda_;
   bool gives_objects_;
-  bool share_;  ///< two objects share one that they were given
+  bool share_;  ///< two objects share a third one
   bool closed_;
-  bool serves_;    ///< others call the methods of what the object was given
-  bool delivers_;  ///< and nobody has anything to wait with for what they do
+  bool serves_;    ///< other users call methods of the objects that were lent
+  bool delivers_;  ///< and no caller can wait for the work of these calls
   bool exposing_;
-  bool several_;                   ///< what it calls serves several streams
-  bool by_mutex_;                  ///< which says so by a mutex only
-  bool waits_ = false;             ///< a method does
-  bool orders_its_calls_ = false;  ///< the class does, and something counts for that
-  bool guards_ = false;            ///< so does something for guards()
-  std::set<std::pair<ordering::SiteId, ordering::SiteId>> overtaking_;  ///< earlier and later, for overtakes_itself()
-  /// Earlier and later, and who freed: for outgrows_graph().
+  bool several_;                   ///< the called function or class serves several streams
+  bool by_mutex_;                  ///< the only sign of that is a mutex
+  bool waits_ = false;             ///< a method waits
+  bool orders_its_calls_ = false;  ///< a conflict counts because the class orders its calls itself
+  bool guards_ = false;            ///< a conflict counts because of guards()
+  std::set<std::pair<ordering::SiteId, ordering::SiteId>> overtaking_;  ///< for overtakes_itself(): (earlier, later)
+  /// For outgrows_graph(): (earlier, later), and the method that freed the memory.
   std::map<std::pair<ordering::SiteId, ordering::SiteId>, const llvm::Function*> outgrown_;
 };
 

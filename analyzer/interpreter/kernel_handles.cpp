@@ -2,11 +2,11 @@
 //
 // Kernels that are launched by a CUfunction, as the driver's interface does.
 //
-// A function handle is asked for by a kernel's address (cudaGetFuncBySymbol) or by its name in a module. A kernel with
-// that address, or with that name and C linkage, that stands in the translation unit is launched as by <<<>>>. Of any
-// other one not even the parameters are known: each entry of the list of arguments is taken for a word, which counts if
-// it lies in device memory, and what the kernel does there is not known. How long the list is shows where it is a local
-// array; else the kernel touches nothing that is known.
+// A program gets a function handle by a kernel's address (cudaGetFuncBySymbol) or by its name in a module. If the
+// translation unit has a kernel with that address, or with that name and C linkage, it is launched as by <<<>>>. The
+// parameters of any other kernel are not known: each entry of the list of arguments is read as a word. A word in device
+// memory counts as a pointer, with unknown accesses. The length of the list is known if it is a local array; else the
+// kernel has no known accesses.
 #include "analyzer/interpreter/kernel_handles.h"
 
 #include <string>

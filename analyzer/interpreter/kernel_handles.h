@@ -12,9 +12,9 @@ namespace streamsan::analyzer::interpreter {
 
 class KernelHandles {
  public:
-  /// False: `what` does not ask for a handle.
+  /// False: `what` is not a call that returns a handle.
   bool call(Machine& machine, HostCall what, const Arguments& arguments);
-  /// The host's stub of the kernel; nullptr: it is in another file.
+  /// The host's stub of the kernel; nullptr: the kernel is in another file.
   [[nodiscard]] const llvm::Function* stub(Word handle) const;
 
  private:

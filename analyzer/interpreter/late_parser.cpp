@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A check of clang-tidy is called by the parser when that has met the end of the file: the parser, its preprocessor and
-// Sema are all there still. A second parser on the same Sema sees all declarations of the first one. Three things must
-// be kept apart:
+// A check of clang-tidy runs when the parser has reached the end of the file: the parser, its preprocessor and Sema
+// still exist then. A second parser on the same Sema sees all declarations of the first one. Three things must be kept
+// apart:
 //   * pragmas: each parser registers its handlers with the preprocessor, which must not have two of one name. Clang has
 //     the same need where its static analyzer reads model files, and a pair of functions for it;
-//   * the scope that Sema takes for that of the translation unit;
-//   * errors: the text is made by rules that do not know all of C++. What it gets wrong must not count as an error of
-//     the program's: suppressed diagnostics do not, and a trap hears of them all the same.
+//   * the scope that Sema uses as that of the translation unit;
+//   * errors: the text is made by rules that do not know all of C++. Its errors must not count as errors of the
+//     program. Suppressed diagnostics do not count, and a trap notices them all the same.
 #include "analyzer/interpreter/late_parser.h"
 
 #include "clang/Basic/Diagnostic.h"
@@ -21,8 +21,7 @@
 namespace streamsan::analyzer {
 namespace {
 
-/// Looks for no name that may have been meant in place of one that is not there: among those of PyTorch it takes half a
-/// second.
+/// Turns off the search for similar names when a name is unknown: with PyTorch's names it takes half a second.
 class NoSuggestions {
  public:
   explicit NoSuggestions(const clang::LangOptions& options)
@@ -72,7 +71,7 @@ bool LateParser::parse(const std::string& text) {
     sema.CurContext = nullptr;
     clang::Parser parser(preprocessor_, sema, /*SkipFunctionBodies=*/false);
     parser.Initialize();
-    // The end of the text is not met: there, the parser would end the translation unit once more.
+    // Parsing stops before the end of the text: there, the parser would end the translation unit once more.
     while (parser.getCurToken().isNot(clang::tok::eof)) parser.ParseTopLevelDecl();
     sema.DefineUsedVTables();
     sema.PerformPendingInstantiations();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// C++ text that is parsed as if it stood at the end of a translation unit whose own text has been parsed already.
+// Parses C++ text as if it stood at the end of a translation unit that was parsed before.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ namespace streamsan::analyzer {
 
 class LateParser {
  public:
-  /// `preprocessor`: a compiler instance's, which has read the translation unit to its end.
+  /// `preprocessor`: that of a compiler instance which has read the translation unit to its end.
   explicit LateParser(clang::Preprocessor& preprocessor);
 
-  /// False: the text has errors, which nobody hears of; what was declared before the first of them stays.
+  /// False: the text has errors, which are not reported. The declarations before the first error stay.
   bool parse(const std::string& text);
 
   /// The name of the text in debug information.

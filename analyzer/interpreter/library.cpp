@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Most of the C++ library is in its headers and is run as the program's own code. What is not is here, by symbol:
-// memory, text, threads, exceptions, and the parts of libstdc++'s containers that stand in its shared library. Input is
-// empty, output goes nowhere, and a function that is not known returns zeros.
+// Most of the C++ library is in its headers and runs as the program's own code. The rest is here, by symbol: memory,
+// text, threads, exceptions, and the parts of libstdc++'s containers that are in its shared library. Input is empty,
+// output is discarded, and an unknown function returns zeros.
 #include "analyzer/interpreter/library.h"
 
 #include <algorithm>
@@ -210,8 +210,8 @@ Outcome Library::send(Machine& machine, const Arguments& arguments, Byte* result
   give(result, size);
   return Outcome::Done;
 }
-/// recv(from, begin, size): all that is asked for, many times; then the other side has ended. Where the program itself
-/// may be the other side, one thread waits for another by it, and what it reads is not known.
+/// recv(from, begin, size): returns all bytes that are asked for, many times; then the other side has ended. If the
+/// program itself may be the other side, one thread waits for another by this call, and the data is not known.
 Outcome Library::receive(Machine& machine, const Arguments& arguments, Byte* result) {
   constexpr std::array<const char*, 4> kBothSides = {"pipe", "pipe2", "socketpair", "eventfd"};
   if (std::ranges::any_of(kBothSides,
@@ -485,7 +485,7 @@ bool Library::takes(const llvm::Function& function) {
          std::ranges::any_of(kStreams, [&](const char* stream) { return name.starts_with(stream); });
 }
 
-/// An empty std::string: its characters, none, stand in itself, behind where they are and how many.
+/// An empty std::string: a pointer to the text, its length, and the text, which is in the object itself.
 Outcome Library::no_text(Machine& machine, const Arguments& arguments) {
   constexpr std::size_t kSize = 32, kCharacters = 16;
   const Word at = arguments.word(0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The C and C++ libraries, as far as programs call what has no body in a header. See library.cpp.
+// Functions of the C and C++ libraries that have no body in a header. See library.cpp.
 #pragma once
 
 #include <functional>
@@ -15,11 +15,11 @@ namespace streamsan::analyzer::interpreter {
 class Library {
  public:
   Outcome call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result);
-  /// Is it of the streams of the C++ library, some of which have bodies in headers?
+  /// Does the function belong to the iostreams of the C++ library? Some of these have bodies in headers.
   static bool takes(const llvm::Function& function);
-  /// Answers with an empty std::string, where the first argument says.
+  /// Returns an empty std::string, at the address in the first argument.
   static Outcome no_text(Machine& machine, const Arguments& arguments);
-  /// Called with what the host frees.
+  /// Called with each range that the host frees.
   std::function<void(Word, std::size_t)> on_free;
 
  private:
@@ -95,14 +95,14 @@ class Library {
   Byte* block(Machine& machine, std::size_t size, std::size_t alignment);
   bool mathematics(const llvm::Function& function, const Arguments& arguments, Byte* result);
 
-  std::map<Word, std::size_t> blocks_;                  ///< of the heap: size by address
+  std::map<Word, std::size_t> blocks_;                  ///< sizes of heap blocks, by address
   std::map<Word, std::size_t> locks_;                   ///< mutex -> thread that holds it
-  std::map<std::pair<std::size_t, Word>, bool> waits_;  ///< (thread, call) that waits for a condition
-  /// pthread_once() that runs its function, by flag: the thread, and how many frames it has where it calls.
+  std::map<std::pair<std::size_t, Word>, bool> waits_;  ///< calls that wait for a condition: (thread, call)
+  /// Calls of pthread_once() that run their function, by flag: the thread, and its number of frames at the call.
   std::map<Word, std::pair<std::size_t, std::size_t>> onces_;
-  std::map<Word, std::size_t> guards_;  ///< of static variables that are being made: by which thread
+  std::map<Word, std::size_t> guards_;  ///< the thread that initialises a static variable, by guard
   Word time_ = 1;
-  unsigned received_ = 0;  ///< times
+  unsigned received_ = 0;  ///< number of recv() calls
   unsigned sent_ = 0;
   std::uint64_t random_ = 12345;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The parts of libstdc++'s containers that stand in its shared library: nodes of trees and lists, which are the
-// program's memory, and how many buckets a hash table has.
+// The parts of libstdc++'s containers that are in its shared library: nodes of trees and lists, which are in the
+// program's memory, and the number of buckets of a hash table.
 #include <utility>
 
 #include "analyzer/interpreter/library.h"
@@ -11,7 +11,7 @@ namespace streamsan::analyzer::interpreter {
 
 namespace {
 
-/// Words of nodes, which the program may have got wrong: each is looked for in its memory.
+/// Reads and writes words of nodes. The program may have corrupted them, so each address is checked.
 class Nodes {
  public:
   explicit Nodes(Machine& machine) : machine_(machine) {}
@@ -28,7 +28,7 @@ class Nodes {
       machine_.stop("a container that is none");
     }
   }
-  // std::_Rb_tree_node_base: colour, parent, left, right. No balance is kept: an order is all that programs see.
+  // std::_Rb_tree_node_base: colour, parent, left, right. The tree is not balanced: programs only see the order.
   Word parent(Word node) { return load(node + kParent); }
   Word left(Word node) { return load(node + kLeft); }
   Word right(Word node) { return load(node + kRight); }
@@ -40,7 +40,7 @@ class Nodes {
     for (Word next = right(node); next != 0; next = right(node)) node = next;
     return node;
   }
-  /// Up from the node, past all that it is on the `side` of.
+  /// Goes up from the node, past all ancestors that it is on the `side` of.
   std::pair<Word, Word> climb(Word node, Word side) {
     Word above = parent(node);
     while (machine_.stopped().empty() && node == load(above + side)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// std::string of libstdc++: the members that its headers leave to the shared library. An object is a pointer to the
-// text, its length, and 16 bytes that are a short text or the capacity of a long one.
+// std::string of libstdc++: the members that are in the shared library. An object is a pointer to the text, its length,
+// and 16 bytes that hold a short text or the capacity of a long one.
 #include <cstring>
 
 #include "analyzer/interpreter/library.h"
@@ -23,7 +23,7 @@ bool take(Machine& machine, Word object, std::string& text) {
   return true;
 }
 
-constexpr Word kLongest = Word{16} << 20U;  ///< a longer text is a mistake
+constexpr Word kLongest = Word{16} << 20U;  ///< a longer text is an error
 
 /// In place if there is room, as the library does: pointers into the text stay valid then.
 bool assign(Machine& machine, Word object, const std::string& text) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Threads, locks and conditions. A thread that waits gives its turn to the others, and asks again.
+// Threads, locks and conditions. A thread that waits gives its turn to the others, and tries again.
 #include "analyzer/interpreter/library.h"
 #include "analyzer/interpreter/values.h"
 #include "llvm/IR/Function.h"
@@ -16,8 +16,8 @@ Outcome Library::yield(Machine& machine, const Arguments&, Byte*) {
   if (!waited) machine.woken();
   return waited ? Outcome::Again : Outcome::Done;
 }
-/// (object, word, value, has a timeout, ...): false when the time is over, which is when the others have had their
-/// turn.
+/// (object, word, value, has a timeout, ...): returns false after the time-out, which ends when the others have had
+/// their turn.
 Outcome Library::wait_for_word(Machine& machine, const Arguments& arguments, Byte* result) {
   const Outcome outcome = yield(machine, arguments, nullptr);
   if (result != nullptr) *result = (arguments.word32(3) & 1) != 0 ? 0 : 1;
@@ -35,7 +35,7 @@ Outcome Library::unlock(Machine& machine, const Arguments& arguments, Byte* resu
   give32(result, 0);
   return Outcome::Done;
 }
-/// The lock goes, the others have their turn, the lock comes back.
+/// Releases the lock, gives the others their turn, and takes the lock again.
 Outcome Library::wait_without(Machine& machine, Word mutex) {
   const Word call = reinterpret_cast<Word>(machine.thread().frames.back().at);
   bool& waited = waits_[{machine.thread().number, call}];
@@ -58,7 +58,7 @@ Outcome Library::wait(Machine& machine, const Arguments& arguments, Byte*) {
   if (!machine.reads(lock, 8)) return Outcome::Stop;
   return wait_without(machine, load_word(lock));
 }
-/// (condition, mutex, ...): the time is over when the others have had their turn.
+/// (condition, mutex, ...): the time-out ends when the others have had their turn.
 Outcome Library::wait_for_a_time(Machine& machine, const Arguments& arguments, Byte* result) {
   constexpr std::uint32_t kTimedOut = 110;
   give32(result, arguments.size() > 2 ? kTimedOut : 0);
@@ -76,7 +76,7 @@ Outcome Library::start_plain_thread(Machine& machine, const Arguments& arguments
   give32(result, 0);
   return Outcome::Done;
 }
-/// The number that its maker got; main() has one, too.
+/// The number of the thread that its creator got; main() has one, too.
 Outcome Library::this_thread(Machine& machine, const Arguments&, Byte* result) {
   constexpr Word kOfMain = Word{1} << 40U;
   const Word number = machine.thread().number;
@@ -118,7 +118,7 @@ Outcome Library::thread_count(Machine&, const Arguments&, Byte* result) {
   give32(result, 4);
   return Outcome::Done;
 }
-/// The call is made again when the function has returned: until then, whoever else calls waits.
+/// The call is made again when the function has returned. Until then, other threads that call it wait.
 Outcome Library::once(Machine& machine, const Arguments& arguments, Byte* result) {
   give32(result, 0);
   const Word flag = arguments.word(0);
@@ -144,7 +144,7 @@ Outcome Library::once(Machine& machine, const Arguments& arguments, Byte* result
   }
   return machine.call_next(target, {}) ? Outcome::Again : Outcome::Stop;
 }
-/// A static variable is made by whoever comes first; the others wait.
+/// The first thread that comes initialises a static variable; the others wait.
 Outcome Library::guard(Machine& machine, const Arguments& arguments, Byte* result) {
   const Word flag = arguments.word(0);
   if (!machine.reads(flag, 1)) return Outcome::Stop;

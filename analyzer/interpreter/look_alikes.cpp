@@ -14,7 +14,7 @@
 namespace streamsan::analyzer {
 namespace {
 
-/// The pointers among its parameters that a kernel writes through, or passes on.
+/// The pointer parameters that a kernel writes through, or passes on.
 class Written : public clang::DynamicRecursiveASTVisitor {
  public:
   explicit Written(const clang::FunctionDecl& kernel) { TraverseStmt(kernel.getBody()); }
@@ -49,7 +49,7 @@ class Written : public clang::DynamicRecursiveASTVisitor {
 
 }  // namespace
 
-/// What a function is made of, in the order in which it stands there: kinds of statements, types, names, values.
+/// The shape of a function: its kinds of statements, types, names and values, in source order.
 class FunctionShape : public clang::DynamicRecursiveASTVisitor {
  public:
   explicit FunctionShape(LookAlikes& all) : all_(all) {}
@@ -58,7 +58,7 @@ class FunctionShape : public clang::DynamicRecursiveASTVisitor {
   void add_parameters(const clang::FunctionDecl& function) {
     for (const clang::ParmVarDecl* parameter : function.parameters()) add_variable(*parameter);
   }
-  /// Of a kernel: what may be written, and what is read alone.
+  /// The shape of a kernel: which parameters may be written, and which are only read.
   void add_uses(const clang::FunctionDecl& kernel) {
     const Written written(kernel);
     for (const clang::ParmVarDecl* parameter : kernel.parameters())
@@ -129,7 +129,7 @@ class FunctionShape : public clang::DynamicRecursiveASTVisitor {
     return true;
   }
   bool add_type(clang::QualType type) { return add(type.getCanonicalType().getAsOpaquePtr()); }
-  /// Names say what numbers mean (caller_numbers.h).
+  /// Names count because callers choose numbers by them (caller_numbers.h).
   bool add_variable(const clang::VarDecl& variable) {
     return add_type(variable.getType()) && add(llvm::hash_value(variable.getName()));
   }

@@ -2,9 +2,9 @@
 //
 // Running IR.
 //
-// Threads are frames of their own and take turns only where one waits, so that a run is the same every time. A call
-// that waits is made again when the others have had their turn (Outcome::Again); if nobody gets on, the program has
-// come to its end.
+// Each thread has its own frames. Threads take turns only when one of them waits, so that a run is the same every time.
+// A call that waits is made again when the others have had their turn (Outcome::Again). If no thread makes progress,
+// the run is over.
 #include "analyzer/interpreter/machine.h"
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 
 #include "analyzer/interpreter/decode.h"
 #include "analyzer/interpreter/values.h"
+#include "analyzer/models/host_calls.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/DebugLoc.h"
@@ -45,7 +46,7 @@ void Machine::stop(std::string why) {
   if (!stopped_.empty()) return;
   stopped_ = std::move(why);
   if (thread_ == nullptr || thread_->frames.empty()) return;
-  // The innermost code of the program that has a line.
+  // The innermost frame whose code has a line in the program.
   for (auto frame = thread_->frames.rbegin(); frame != thread_->frames.rend(); ++frame) {
     if (frame->at == nullptr) continue;
     stopped_ += " in " + frame->code->function->getName().str();
@@ -154,8 +155,8 @@ void Machine::go(Frame& frame, const Decoded& decoded, std::size_t way) {
   }
 }
 
-/// A loop that only reads what another thread, or the GPU, is to write. The others have their turn; where there is
-/// none, the loop is left as if the value had come.
+/// A loop that only reads a value that another thread, or the GPU, has to write. The other threads get their turn; if
+/// there are none, the loop is left as if the value had been written.
 bool Machine::polls(Frame& frame, std::uint32_t loop) {
   constexpr std::uint32_t kPatience = 50;
   if (frame.loops.empty()) return false;
@@ -172,8 +173,8 @@ bool Machine::polls(Frame& frame, std::uint32_t loop) {
   return false;
 }
 
-/// A loop that only computes need not be run to its end, nor one that has shown all that it does in many rounds. Where
-/// one was left early, it is left earlier the next time: who fills a large array does so in each round of another loop.
+/// A loop that only computes need not run to its end, nor a loop that has had many rounds. If a loop was left early, it
+/// is left earlier the next time: code that fills a large array often does so in each round of another loop.
 bool Machine::is_enough(const Frame& frame, std::uint32_t loop) {
   constexpr std::uint64_t kMostSteps = 100'000, kMostAgain = 5'000;
   constexpr std::uint32_t kMostRounds = 40;
@@ -265,7 +266,8 @@ void Machine::run(const llvm::Function& function) {
       for (const llvm::Use& entry : entries->operands()) {
         const auto* maker =
             llvm::dyn_cast<llvm::Function>(llvm::cast<llvm::ConstantStruct>(entry.get())->getOperand(1));
-        if (maker == nullptr || maker->isDeclaration() || maker->getName().starts_with("__cuda")) continue;
+        if (maker == nullptr || maker->isDeclaration()) continue;
+        if (host_call(maker->getName()) == HostCall::ModuleConstructor) continue;
         enter(*maker, {}, nullptr);
         to_the_end();
       }
@@ -291,7 +293,7 @@ int Machine::selector(Word type) {
 
 namespace {
 
-/// Of the C++ library, by the names of their type_infos.
+/// Exception classes of the C++ library, by the names of their type_infos.
 bool is_base_of(std::string_view base, std::string_view thrown) {
   static constexpr std::array<std::string_view, 4> kLogic = {"_ZTISt12out_of_range", "_ZTISt12length_error",
                                                              "_ZTISt16invalid_argument", "_ZTISt12domain_error"};
@@ -312,7 +314,7 @@ bool Machine::catches(Word thrown, Word wanted) {
     if (thrown == wanted) return true;
     if (const std::string* const outside = image_.outside_type(thrown))
       return name != nullptr && is_base_of(*name, *outside);
-    // A class with one base: its type has that of the base behind the name.
+    // A class with one base: in its type_info, that of the base follows the name.
     if (!memory_.contains(thrown, 24)) return false;
     std::memcpy(&thrown, reinterpret_cast<const Byte*>(thrown) + 16, sizeof thrown);
     if (!memory_.contains(thrown, 8)) return false;
@@ -332,7 +334,7 @@ void Machine::rethrow() {
   unwind();
 }
 
-/// From the call that the innermost frame is at.
+/// Unwinds from the current call of the innermost frame.
 void Machine::unwind() {
   const Word object = thread_->thrown, type = type_of_[object];
   while (!thread_->frames.empty()) {
@@ -401,7 +403,7 @@ void Machine::call(const Decoded& decoded, Frame& frame) {
     enter(*callee, arguments, &written);
     return;
   }
-  // Small ones are widened: what stands behind them in the frame is anything.
+  // Small arguments are widened: the bytes behind them in the frame may have any value.
   llvm::SmallVector<Word, 8> widened(arguments.size());
   for (unsigned i = 0; i < written.arg_size(); ++i) {
     const std::size_t size = image_.layout().getTypeStoreSize(written.getArgOperand(i)->getType()).getFixedValue();
@@ -427,7 +429,7 @@ void Machine::call(const Decoded& decoded, Frame& frame) {
   }
   if (!stopped_.empty() || thread_ != caller) return;
   if (caller->frames.size() > depth) {
-    // The function has called one with a body, for which this instruction is done.
+    // call() has entered a function with a body, so this instruction is done.
     Frame& waiting = caller->frames[depth - 1];
     if (decoded.opcode == llvm::Instruction::Invoke) {
       go(waiting, decoded, 0);

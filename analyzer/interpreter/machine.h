@@ -30,15 +30,15 @@ struct Decoded;
 /// One call under way.
 struct Frame {
   const Code* code = nullptr;
-  std::size_t next = 0;                   ///< instruction
-  Byte* slots = nullptr;                  ///< values of its instructions
-  const llvm::CallBase* call = nullptr;   ///< in the caller; nullptr: the machine itself called
+  std::size_t next = 0;                   ///< the next instruction
+  Byte* slots = nullptr;                  ///< the values of its instructions
+  const llvm::CallBase* call = nullptr;   ///< the call in the caller; nullptr: the machine itself called
   const llvm::Instruction* at = nullptr;  ///< the instruction under way
-  /// The machine's counters when a loop was entered, and the rounds since.
+  /// The counters of the machine when a loop was entered, and the number of rounds since.
   struct Rounds {
-    std::uint64_t steps = 0;   ///< the machine's, then
-    std::uint64_t events = 0;  ///< likewise
-    std::uint64_t polls = 0;   ///< likewise
+    std::uint64_t steps = 0;
+    std::uint64_t events = 0;
+    std::uint64_t polls = 0;
     std::uint32_t count = 0;
   };
   std::vector<Rounds> loops;
@@ -47,14 +47,14 @@ struct Frame {
 struct Thread {
   std::size_t number = 0;
   std::vector<Frame> frames;
-  Byte* top = nullptr;  ///< of its stack
+  Byte* top = nullptr;  ///< the top of its stack
   std::vector<Word> caught;
   Word thrown = 0;
   std::size_t turns = 0;  ///< how often it has taken a lock
-  std::size_t locks = 0;  ///< that it holds
-  // Where the first thread was then, in its outermost function.
+  std::size_t locks = 0;  ///< how many it holds
+  /// Where the first thread was, in its outermost function, when this thread was started.
   const llvm::Instruction* started_at = nullptr;
-  const llvm::Instruction* woken_at = nullptr;  ///< last, having waited for a condition; nullptr: it never has
+  const llvm::Instruction* woken_at = nullptr;  ///< and when it last woke up from a condition; nullptr: never
 };
 
 /// The arguments of a call to a function without a body.
@@ -67,7 +67,7 @@ struct Arguments {
 
 enum class Outcome : std::uint8_t {
   Done,
-  Again,    ///< the thread waits: others first, then the same call once more
+  Again,    ///< the thread waits: the others run first, then the same call is made again
   Unknown,  ///< the function is not known here
   Stop,     ///< the program ends
 };
@@ -75,16 +75,16 @@ enum class Outcome : std::uint8_t {
 class Machine;
 struct Step;
 
-/// Functions without a body, and what is done to memory that the host shares.
+/// Runs functions without a body, and is notified of accesses to memory that host and GPU share.
 class World {
  public:
   virtual ~World() = default;
   virtual Outcome call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result) = 0;
-  /// A function with a body, which is called instead of it. Asked once of each.
+  /// True: call() is used instead of the body that this function has. Asked once per function.
   virtual bool takes(const llvm::Function& function) = 0;
-  /// A loop waits for a value that nobody here will write: whoever would have, may have been waited for.
+  /// A loop polls a value that nothing here writes: it counts as a wait.
   virtual void polled(Machine& machine) = 0;
-  /// The host touches memory of CUDA's.
+  /// The host accesses memory that the GPU may use.
   virtual void touch(Machine& machine, Word address, std::size_t size, bool write) = 0;
 };
 
@@ -93,12 +93,12 @@ class Machine {
   Machine(const llvm::Module& module, World& world, std::uint64_t most_steps);
   ~Machine();
 
-  /// Static initialisers, then the function, with zeros for arguments, then all threads to their end.
+  /// Runs static initialisers, then the function, with zeros as arguments, then all threads to their end.
   void run(const llvm::Function& function);
 
   Memory& memory() { return memory_; }
   [[nodiscard]] const llvm::Module& module() const { return module_; }
-  /// For the thread that runs. `another`: it did not have it yet.
+  /// The running thread has taken a lock. `another`: one that it did not hold yet.
   void took_lock(bool another) {
     ++thread_->turns;
     if (another) ++thread_->locks;
@@ -107,34 +107,34 @@ class Machine {
     if (thread_->locks != 0) --thread_->locks;
   }
   [[nodiscard]] const Thread& thread() const { return *thread_; }
-  /// Something has happened that a loop that only computes does not do: it is not cut short as one of those.
+  /// Notes an action other than computing. A loop with such actions is not cut short like one that only computes.
   void event() { ++events_; }
   [[nodiscard]] std::uint64_t events() const { return events_; }
   /// Lets the program's other threads have a turn.
   void give_way() { yielded_ = threads_.size() > 1; }
-  /// The same, whenever the outermost function has called another one.
+  /// As give_way(), whenever a call made by the outermost function is over.
   void give_way_after_calls() { gives_way_after_calls_ = true; }
-  /// The thread goes on, having waited for a condition.
+  /// The thread goes on after a wait for a condition.
   void woken();
-  /// Loops with events in them were cut short.
+  /// Loops with events were cut short.
   [[nodiscard]] bool cut() const { return cut_; }
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
   /// Writes a number. False: the address is not the program's; the machine has stopped.
   bool store(Word address, Word value, std::size_t size = sizeof(Word));
-  /// The calling thread's own of a thread_local variable.
+  /// The calling thread's instance of a thread_local variable.
   Word of_thread(Word variable);
-  /// Bytes from there to the end of the local variable that the address lies in; 0: it lies in none.
+  /// The bytes from the address to the end of the local variable that contains it; 0: none does.
   [[nodiscard]] std::size_t rest_of_variable(Word address) const;
-  /// Takes the steps that work on so many bytes is worth: they last about as long.
+  /// Counts the steps that take about as long as work on so many bytes.
   void work(Word bytes) { steps_ += bytes / 1024; }
-  /// What the function returned, if that is an int.
+  /// The result of the function, if it is an int.
   [[nodiscard]] int result() const { return result_; }
-  /// Why it ended before its end; empty: it did not.
+  /// Why the run stopped early; empty: it did not.
   [[nodiscard]] const std::string& stopped() const { return stopped_; }
   void stop(std::string why);
-  /// It stopped because the program itself ends there: by exit(), abort() or an exception that nobody catches.
+  /// The program itself ended the run: by exit(), abort() or an uncaught exception.
   [[nodiscard]] bool gave_up() const { return gave_up_; }
-  /// The address that it stopped at; 0: it did not stop at any.
+  /// The address of the access that stopped the run; 0: none did.
   [[nodiscard]] Word fault() const { return fault_; }
   void stop_at(Word address, std::string why) {
     fault_ = address;
@@ -142,13 +142,13 @@ class Machine {
   }
 
   Image& image() { return image_; }
-  /// Called by the thread before it goes on. False: its code cannot be had.
+  /// Makes the thread call the function before it goes on. False: the function has no code.
   bool call_next(Word function, std::span<const Word> arguments);
-  /// A new thread that calls the function; 0: no more can be had.
+  /// Starts a thread that calls the function; 0: there are too many threads.
   std::size_t start_thread(Word function, std::span<const Word> arguments);
   [[nodiscard]] bool has_ended(std::size_t thread) const;
 
-  /// It asked for more steps, threads or memory than there are for it.
+  /// The program needed more steps, threads or memory than the limits allow.
   [[nodiscard]] bool asked_too_much() const { return asked_too_much_; }
   void ask_too_much(std::string why) {
     asked_too_much_ = true;
@@ -158,21 +158,21 @@ class Machine {
     gave_up_ = true;
     stop(std::move(why));
   }
-  /// True: all of it is the program's; else it is stopped. Tells the world of memory that is shared.
-  /// `meant`: by a volatile or atomic access, which is how host and device signal to each other: the world hears
-  /// nothing.
+  /// An access of the program. False: the range is outside its memory; the machine has stopped. Reports accesses to
+  /// shared memory to World, unless they are `meant`: volatile or atomic, as host and device use to signal to each
+  /// other.
   bool reads(Word address, std::size_t size, bool meant = false);
   bool writes(Word address, std::size_t size, bool meant = false);
-  /// The world hears of the range, too; of all between the first such range and the last.
+  /// Accesses to the range are reported to World, too, and so are those between the first such range and the last.
   void watch(Word address, std::size_t size);
-  /// `most`: no more of the bytes matter. False: the program is stopped.
+  /// `most`: copy no more bytes than this. False: the machine has stopped.
   bool copy(Word to, Word from, Word size, Word most = ~Word{0});
   bool fill(Word to, int value, Word size);
-  /// A copy that the world knows of by other means. Both ranges are the program's.
+  /// A copy that is not reported to World. Both ranges must be the program's.
   bool move(Word to, Word from, Word size);
   [[nodiscard]] bool reads_text(Word address, std::string& text);
 
-  /// Begins to unwind, from the present call.
+  /// Throws an exception from the current call.
   void throw_now(Word object, Word type);
   void begin_catch(Word object) { thread_->caught.push_back(object); }
   void end_catch() {
@@ -187,9 +187,9 @@ class Machine {
   void step();
   void compute(Step& step);
   void branch(const Step& step);
-  void choose(const Step& step);  ///< the way of a switch
+  void choose(const Step& step);  ///< a switch
   void pass_on(const Step& step);
-  bool allocate(const Step& step);  ///< like the next two, false: the program cannot go on
+  bool allocate(const Step& step);  ///< false, as for the next two: the program cannot go on
   bool change_at_once(const Step& step);
   bool exchange_if_equal(const Step& step);
   void call(const Decoded& decoded, Frame& frame);
@@ -208,9 +208,9 @@ class Machine {
   std::uint64_t most_steps_;
   std::uint64_t steps_ = 0;
   std::uint64_t events_ = 0;
-  std::uint64_t polls_ = 0;  ///< volatile and atomic reads
+  std::uint64_t polls_ = 0;  ///< number of volatile and atomic reads
   bool cut_ = false;
-  std::set<std::pair<const void*, std::uint32_t>> left_early_;  ///< loops that only compute, by their function
+  std::set<std::pair<const void*, std::uint32_t>> left_early_;  ///< loops that only compute, by function
   Word watched_ = 0;
   Word watched_size_ = 0;
   std::string stopped_;
@@ -222,7 +222,7 @@ class Machine {
   Thread* thread_ = nullptr;
   bool yielded_ = false;
   bool gives_way_after_calls_ = false;
-  std::map<std::pair<std::size_t, Word>, Word> thread_locals_;  ///< of threads but the first, by thread and variable
+  std::map<std::pair<std::size_t, Word>, Word> thread_locals_;  ///< by (thread, variable); not of the first
   std::unordered_map<const llvm::Function*, std::unique_ptr<Code>> code_;
   std::map<Word, int> selectors_;
   std::map<Word, Word> type_of_;  ///< by exception object

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a running program does to memory: each access is one of its own, or ends it; and the world hears of what is
-// shared.
+// Memory accesses of the program that is run: an access outside its memory stops it; accesses to memory shared with the
+// GPU are reported to World.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -53,7 +53,7 @@ bool Machine::move(Word to, Word from, Word size) {
 bool Machine::fill(Word to, int value, Word size) {
   if (size == 0) return true;
   if (!writes(to, size)) return false;
-  // Zeros are mostly pages that are given back, which takes no time.
+  // Filling with zeros mostly gives pages back to the system, which takes no time.
   work(value == 0 ? size / 64 : std::min<Word>(size, Memory::kMostAtOnce));
   Memory::fill(to, value, size);
   return true;

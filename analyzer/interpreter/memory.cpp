@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reserving and handing out; see memory.h.
+// Reserves memory and hands it out; see memory.h.
 #include "analyzer/interpreter/memory.h"
 
 #include <sys/mman.h>
@@ -12,9 +12,9 @@
 namespace streamsan::analyzer::interpreter {
 namespace {
 
-/// Zeros are looked for by so many bytes.
+/// The number of bytes that are tested for zeros at a time.
 constexpr std::size_t kPart = 4096;
-/// From this size on, it pays to ask which pages have anything in them.
+/// From this size on, it is worth asking the system which pages are in use.
 constexpr std::size_t kLarge = std::size_t{1} << 20U;
 
 Byte* pointer(Word address) { return reinterpret_cast<Byte*>(address); }
@@ -50,7 +50,7 @@ void Memory::fill(Word to, int value, std::size_t size) {
   const Word end = to + size, first = (to + page - 1) / page * page, last = end / page * page;
   std::memset(pointer(to), 0, first - to);
   std::memset(pointer(last), 0, end - last);
-  // The system gives zeros for pages that it has been given back.
+  // Pages that were given back to the system read as zeros.
   if (::madvise(pointer(first), last - first, MADV_DONTNEED) != 0) std::memset(pointer(first), 0, last - first);
 }
 
@@ -75,7 +75,7 @@ Byte* Memory::heap(std::size_t size, std::size_t alignment) {
   if (size > kMostSize) return nullptr;
   const Word begin = (reinterpret_cast<Word>(heap_) + alignment - 1) & ~Word{alignment - 1};
   const Word end = reinterpret_cast<Word>(heap_end_);
-  // A byte apart: the end of one block is not the begin of the next.
+  // Blocks are a byte apart: the end of one is not the begin of the next.
   if (begin > end || size + 1 > end - begin) return nullptr;
   heap_ = reinterpret_cast<Byte*>(begin) + size + 1;
   return reinterpret_cast<Byte*>(begin);

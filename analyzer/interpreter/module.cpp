@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Clang's code generator is fed by the parser, declaration by declaration. Here the whole AST is there already, so what
-// the parser would have announced is looked for in it: namespaces bring what they contain themselves, but not what was
-// made of templates, nor which classes have their virtual table in this file.
+// Clang's parser hands declarations to the code generator one by one. Here the whole AST exists already, so the
+// declarations that the parser would have announced are searched in it. A namespace announces its own contents, but not
+// instances of templates, nor the classes that have their virtual table in this file.
 #include "analyzer/interpreter/module.h"
 
 #include <utility>
@@ -27,7 +27,7 @@ namespace {
 
 bool ends_soon = false;  // process_ends_soon()
 
-/// Announces what templates were made into, and classes with a virtual table.
+/// Announces instances of templates, and classes with a virtual table.
 class Announcer : public clang::DynamicRecursiveASTVisitor {
  public:
   explicit Announcer(clang::CodeGenerator& generator) : generator_(generator) {
@@ -80,11 +80,11 @@ HostModule::HostModule(clang::ASTContext& context) : llvm_(std::make_unique<llvm
   options.setDebugInfo(llvm::codegenoptions::DebugLineTablesOnly);
   options.DebugColumnInfo = true;
   options.OptimizationLevel = 1;  // or bodies that another file has, too, are left out
-  // What only an optimiser reads, and names that only a person does, would take a fifth of the time.
+  // Data that only an optimiser reads, and names that only a person reads, would take a fifth of the time.
   options.RelaxedAliasing = true;
   options.DisableLifetimeMarkers = true;
   options.DiscardValueNames = true;
-  // What it has to say of code that it does not support is nobody's business.
+  // Its errors about unsupported code are not shown.
   diagnostics_ = std::make_unique<clang::DiagnosticsEngine>(context.getDiagnostics().getDiagnosticIDs(),
                                                             context.getDiagnostics().getDiagnosticOptions(),
                                                             new clang::IgnoringDiagConsumer);

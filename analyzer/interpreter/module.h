@@ -26,8 +26,8 @@ class HostModule {
   HostModule(const HostModule&) = delete;
   HostModule& operator=(const HostModule&) = delete;
 
-  /// From here on modules are not taken apart when they end, instruction by instruction, which takes longer than to run
-  /// them. For a process that ends with its source; clang-tidy, which loads the plug-in, may have hundreds to go.
+  /// From now on modules are not destroyed. Destroying one, instruction by instruction, takes longer than running it.
+  /// For a process that analyses one source and ends; clang-tidy, which loads the plug-in, may analyse hundreds.
   static void process_ends_soon();
 
   /// nullptr: no code could be made.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where the arguments of a C++ function stand among those of its IR (x86-64).
+// Maps the parameters of a C++ function to the arguments of its IR (x86-64).
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,19 @@ namespace streamsan::analyzer::interpreter {
 
 struct Parameter {
   enum class How : std::uint8_t {
-    Empty,    ///< not at all
-    Words,    ///< one, or two
-    Address,  ///< of a copy
+    Empty,    ///< it is not passed
+    Words,    ///< in one word, or in two
+    Address,  ///< by the address of a copy
   };
   How how = How::Words;
-  std::size_t first = 0;  ///< in the IR
-  std::size_t size = 0;   ///< of the object; of a reference: 8
+  std::size_t first = 0;  ///< its first argument in the IR
+  std::size_t size = 0;   ///< bytes of the object; 8 for a reference
 };
 
 std::vector<Parameter> parameters_of(const clang::FunctionDecl& declared, const llvm::Function& function,
                                      clang::ASTContext& context);
 
-/// The bytes of an argument; of one that is a reference, its address. Empty: it is nowhere.
+/// The bytes of an argument; for a reference, the bytes of the address. Empty: it is not in the program's memory.
 std::vector<Byte> bytes_of(Machine& machine, const Arguments& arguments, const Parameter& parameter);
 
 }  // namespace streamsan::analyzer::interpreter

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An interpreter sees the code that was made, and of that the code that it ran. What nobody calls in this file was not
-// made: a template without an instance, an inline method. It may record events for those who use the file's classes. So
-// the syntax tree is looked through as well, patterns of templates included.
+// The interpreter only sees code that was generated, and of that the code that it ran. No code is generated for a
+// template without an instance, or an inline method that nothing in the file calls. Such code may record events for
+// users of the file's classes. So the syntax tree is searched as well, patterns of templates included.
 #include "analyzer/interpreter/record_calls.h"
 
 #include <utility>
@@ -53,7 +53,7 @@ class Visitor : public clang::DynamicRecursiveASTVisitor {
                     name.contains_insensitive("event");
     return true;
   }
-  /// record(first ? a : b), cudaEvent_t all[] = {a, b}: which one is recorded, values decide.
+  /// record(first ? a : b), cudaEvent_t all[] = {a, b}: which event is recorded depends on values.
   bool VisitConditionalOperator(clang::ConditionalOperator* choice) override {
     found.hidden |= is_event(choice->getType());
     return true;
@@ -71,7 +71,7 @@ class Visitor : public clang::DynamicRecursiveASTVisitor {
           llvm::isa<clang::CXXConstructorDecl>(method))
         continue;
       found.given_out |= gives_event(method->getReturnType());
-      // Who implements it records what it is given.
+      // A class that implements it may record the event that it gets.
       for (const clang::ParmVarDecl* parameter : method->parameters())
         found.given_out |= method->isPureVirtual() ? gives_event(parameter->getType()) : fills_event(*parameter);
     }
@@ -89,7 +89,7 @@ class Visitor : public clang::DynamicRecursiveASTVisitor {
     return name.isIdentifier() && llvm::StringRef(name.getAsString()).contains_insensitive("record");
   }
   bool is_event(clang::QualType type) { return symbols_.kind(type) == ir::TypeKind::Event; }
-  /// By a reference or pointer. A handle is passed by value, CUevent_st* as well.
+  /// The type is a reference or pointer to an event. A handle is passed by value, also as CUevent_st*.
   bool fills_event(const clang::ParmVarDecl& parameter) {
     const clang::QualType pointee = parameter.getType()->getPointeeType();
     if (pointee.isNull() || pointee.isConstQualified()) return false;

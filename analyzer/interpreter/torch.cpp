@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PyTorch's headers are followed as the program's own code, down to what libtorch has: the operators of ATen, of which
-// the headers have the schemas (torch_operators.cpp), a few functions that C++ text defines (torch_text.h), and those
-// here.
+// Code in PyTorch's headers is followed as the program's own. The functions of libtorch are in three places: operators
+// of ATen, whose schemas are in the headers (torch_operators.cpp); a few functions that C++ text defines
+// (torch_text.h); and the others here.
 //
-// TENSORS. Inline code counts who owns a tensor and ends it with its last owner. What is known here of one is kept by
-// the address of its TensorImpl, which is never used twice: sizes, type, place. Accessors of at::TensorBase are
-// answered from that rather than followed, which needs no layout, and tells what a program asks.
+// TENSORS. Inline code counts the owners of a tensor and destroys it with the last one. The facts about a tensor
+// (sizes, type, place) are kept by the address of its TensorImpl, which is never used twice. Accessors of
+// at::TensorBase are answered from these facts and not followed: that needs no knowledge of the layout, and shows what
+// the program asks.
 //
-// MEMORY. A tensor's is a block of a caching allocator, taken for the stream that is current then. Given back, it is
-// used again in the order of that stream, and after what is by then in the streams of record_stream().
+// MEMORY. The memory of a tensor is a block of a caching allocator, allocated on the current stream. When the block is
+// returned, it is used again in the order of that stream, and after the work that is by then in the streams of
+// record_stream().
 //
-// MADE-UP TENSORS (callers.h) are what most are: two dimensions of 64, float, on the device. Where the program insists
-// on something else, a condition fails, TORCH_CHECK mostly; what was asked last is then changed, and the follower
-// begins again (follow.cpp). The caller's current stream is a stream of its own.
+// MADE-UP TENSORS (callers.h) are like most tensors: two dimensions of 64, float, on the device. If the program
+// requires another one, a condition fails, mostly a TORCH_CHECK. Then the property that was asked for last is changed,
+// and the follower begins again (follow.cpp). The caller's current stream is a stream of its own.
 #include "analyzer/interpreter/torch.h"
 
 #include <algorithm>
@@ -155,7 +157,7 @@ Outcome Torch::call(Machine& machine, const llvm::Function& function, const Argu
     return Outcome::Done;
   }
   if (!what.of_torch) return Outcome::Unknown;
-  // What is left does little: it counts, warns, looks up. Unless it has to do with tensors.
+  // The other functions have no effect here: they count, warn, look up. Unless they use tensors.
   const auto is_tensor = [&](clang::QualType type) {
     const clang::CXXRecordDecl* record = type.getNonReferenceType()->getAsCXXRecordDecl();
     return record != nullptr && symbols_.is_tensor(type.getNonReferenceType());
@@ -172,7 +174,7 @@ Outcome Torch::call(Machine& machine, const llvm::Function& function, const Argu
     machine.stop("a function of PyTorch that is not known: " + what.declared->getQualifiedNameAsString());
   } else if (const clang::QualType of = back.getNonReferenceType();
              back->isReferenceType() && result != nullptr && !of->isIncompleteType()) {
-    // Something of its own, all zeros.
+    // A reference to an object of zeros, one per function.
     Word& one = referred_[&function];
     const auto size = static_cast<std::size_t>(symbols_.context().getTypeSizeInChars(of).getQuantity());
     if (one == 0) one = reinterpret_cast<Word>(machine.memory().heap(std::max<std::size_t>(size, 1), 64));
@@ -181,7 +183,7 @@ Outcome Torch::call(Machine& machine, const llvm::Function& function, const Argu
   return Outcome::Done;
 }
 
-/// c10::str(), for messages: an empty std::string, or what it is given.
+/// c10::str(), for messages: returns an empty std::string, or its argument.
 Outcome Torch::text(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
   if (!known.function->hasStructRetAttr()) {
     if (arguments.size() > 0) answer_number(machine, *known.function, result, arguments.word(0));
@@ -242,7 +244,7 @@ Outcome Torch::free(Machine& machine, const Known&, const Arguments& arguments, 
   return Outcome::Done;
 }
 
-/// A storage gives its memory back, whoever still has tensors of it.
+/// A storage gives its memory back, although tensors may still use it.
 bool Torch::empties_storage(const Machine& machine) const {
   return std::ranges::any_of(machine.thread().frames, [&](const auto& frame) {
     const auto* called =
@@ -254,7 +256,7 @@ bool Torch::empties_storage(const Machine& machine) const {
   });
 }
 
-/// It is the made-up caller's own variable that ends, or an object that it has made: another caller keeps its tensors.
+/// The made-up caller's own variable ends, or an object that it has made: a real caller keeps its tensors.
 bool Torch::ends_with_caller(const Machine& machine) const {
   const auto& frames = machine.thread().frames;
   if (machine.thread().number != 0 || frames.size() < 2) return false;
@@ -357,7 +359,7 @@ Outcome Torch::give_tensor(Machine& machine, const Known& known, const Arguments
 }
 
 Outcome Torch::called(Machine& machine, const Known&, const Arguments&, Byte*) {
-  // A condition that fails in the next call is not about what this one asked.
+  // If a condition fails in the next call, it is not about a question of this one.
   asked_ = Asked::Nothing;
   asked_of_ = 0;
   static_cast<void>(cuda_.device(machine));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PyTorch, as far as programs call what has no body in its headers. See torch.cpp.
+// Functions of PyTorch that have no body in its headers. See torch.cpp.
 #pragma once
 
 #include <map>
@@ -17,22 +17,22 @@
 
 namespace streamsan::analyzer::interpreter {
 
-/// What is not known of tensors that a made-up caller gives, by the number of the parameter or field; better with each
+/// A guess about a tensor that a made-up caller passes, by the number of the parameter or field. It improves with each
 /// try.
 struct TensorGuess {
   std::size_t dimensions = 2;
   int type = 6;  ///< float
   bool on_host = false;
-  bool was_elsewhere = false;  ///< the other place has been tried
-  bool supposed = false;       ///< that it is on the host: it was not insisted on
+  bool was_elsewhere = false;  ///< both host and device have been tried
+  bool supposed = false;       ///< it was put on the host although the program did not require that
   bool measured = false;       ///< the program has asked how large it is
-  bool large = false;          ///< of what it is worked on in parts, there are some
+  bool large = false;          ///< it is large enough for several parts
   std::set<std::size_t> tried_dimensions;
   std::set<int> tried_types;
 };
 using TensorGuesses = std::map<Word, TensorGuess>;
 
-/// For answers that are one number, which stand in a slot of their own size.
+/// Stores a result that is one number, in a slot of its own size.
 void answer_number(Machine& machine, const llvm::Function& function, Byte* result, Word value);
 
 class Torch {
@@ -44,31 +44,31 @@ class Torch {
   Outcome call(Machine& machine, const llvm::Function& function, const Arguments& arguments, Byte* result);
   bool takes(const llvm::Function& function);
 
-  /// Nothing is made up without; outlives this.
+  /// Without guesses no tensors are made up. `guesses` must outlive this.
   void make_up(TensorGuesses& guesses) { guesses_ = &guesses; }
-  /// The machine stopped at an address: it may be that of a tensor of the host's.
+  /// The machine stopped at this address. If a made-up tensor is there, the next try has it in host memory.
   void blame(Word address);
-  /// A condition failed on a tensor that was made up, which is another one now.
+  /// A condition failed on a made-up tensor, and its guess was changed.
   [[nodiscard]] bool guesses_better() const { return better_; }
 
  private:
   struct Tensor {
     Word storage = 0;  ///< c10::StorageImpl
     Word data = 0;     ///< its first byte; refreshed by tensor()
-    Word data_at = 0;  ///< where the storage keeps that address
-    Word bytes = 0;    ///< of the storage
+    Word data_at = 0;  ///< the place where the storage keeps that address
+    Word bytes = 0;    ///< size of the storage
     Shape shape;
     int type = 0;  ///< c10::ScalarType
     bool on_device = false;
     signed char device = -1;
     Word lists = 0;                 ///< its sizes, and behind these its strides, in the program's memory
-    std::optional<Word> guess;      ///< the number of that
-    std::optional<Word> placed_as;  ///< it was made from one that was guessed, and lies where that does
+    std::optional<Word> guess;      ///< the number of its guess
+    std::optional<Word> placed_as;  ///< the guess of the tensor that it was made from, whose place it has
 
-    /// The guess that says whether it is the host's.
+    /// The guess that decides whether it is on the host.
     [[nodiscard]] std::optional<Word> where() const { return guess ? guess : placed_as; }
   };
-  /// As a function is known.
+  /// What is known about a function.
   struct Known {
     using Native = Outcome (Torch::*)(Machine&, const Known&, const Arguments&, Byte*);
     const llvm::Function* function = nullptr;
@@ -78,7 +78,7 @@ class Torch {
     std::vector<Parameter> parameters;
     bool of_torch = false;
   };
-  /// Arguments of a call of an operator, read.
+  /// A call of an operator, with its arguments (torch_call.h).
   struct Call;
   enum class Asked : std::uint8_t { Nothing, Dimensions, Type, Where };
 
@@ -121,9 +121,9 @@ class Torch {
   /// Reads the argument at a position. False: the program cannot go on.
   bool take_argument(Machine& machine, Call& call, std::size_t i);
   std::optional<Outcome> known_operator(Machine& machine, Call& call);
-  /// If the results are parts of one of its tensors, or all of it.
+  /// For operators whose results are parts of one argument, or all of it.
   std::optional<Outcome> parts_of_one(Machine& machine, Call& call, const Given& given);
-  /// Makes the tensors that it returns.
+  /// Makes the tensors that the operator returns.
   std::vector<Tensor> results_of(Machine& machine, Call& call, const Given& given);
   Outcome copy_over(Machine& machine, Call& call);
   Outcome convert(Machine& machine, Call& call);
@@ -137,36 +137,36 @@ class Torch {
   void move(Machine& machine, const std::string& name, const Tensor& to, const Tensor& from, bool waits);
   Word describe(Machine& machine, Tensor& tensor);
 
-  /// nullptr: it is none, or not known.
+  /// The tensor of an at::Tensor object; nullptr: it has none, or an unknown one.
   Tensor* tensor(Machine& machine, Word object);
-  /// The tensor for which a method is called that asks for something.
+  /// The tensor whose method is called. `asked`: what the method asks for.
   Tensor* self(Machine& machine, const Known& known, const Arguments& arguments, Asked asked = Asked::Nothing);
   [[nodiscard]] bool ends_with_caller(const Machine& machine) const;
   [[nodiscard]] bool empties_storage(const Machine& machine) const;
   Word current_stream(Machine& machine, signed char device);
-  /// Where it is, as far as bytes that are certain go.
+  /// The bytes that certainly belong to the tensor.
   [[nodiscard]] static ordering::Footprint footprint(const Tensor& tensor);
   [[nodiscard]] static Word begin(const Tensor& tensor);
-  /// The next try has it on the host instead of the device, once.
+  /// The next try has the tensor on the other side, host or device. Done once per guess.
   void place_elsewhere(TensorGuess& guess);
-  /// Likewise, unless a condition says otherwise. True: the machine has stopped.
+  /// The next try has the tensor on the host, unless a condition refuses that. True: the machine has stopped.
   bool suppose_on_host(Machine& machine, const Tensor& tensor);
 
   Symbols& symbols_;
   const HostModule& host_;
   Cuda& cuda_;
   std::map<const llvm::Function*, Known> known_;
-  std::map<const llvm::Function*, Word> referred_;                   ///< what functions that are not known refer to
-  std::map<Word, Tensor> tensors_;                                   ///< by c10::TensorImpl
-  std::map<Word, Tensor> described_;                                 ///< and not yet made
-  std::map<Word, Word> pageable_;                                    ///< memory of the host's: bytes by address
+  std::map<const llvm::Function*, Word> referred_;                   ///< what unknown functions refer to
+  std::map<Word, Tensor> tensors_;                                   ///< by address of the c10::TensorImpl
+  std::map<Word, Tensor> described_;                                 ///< described, and not yet made by the text
+  std::map<Word, Word> pageable_;                                    ///< sizes of pageable memory, by address
   std::map<std::pair<std::size_t, signed char>, Word> current_;      ///< stream of (thread, device)
   std::map<std::pair<signed char, Word>, std::vector<Word>> pools_;  ///< streams of (device, priority)
   std::map<std::pair<signed char, Word>, std::size_t> next_in_pool_;
   TensorGuesses* guesses_ = nullptr;
   bool better_ = false;
   Asked asked_ = Asked::Nothing;
-  Word asked_of_ = 0;  ///< c10::TensorImpl, that of the last question
+  Word asked_of_ = 0;  ///< the c10::TensorImpl of the last question
 };
 
 int size_of_type(int type);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One call of an operator of ATen: its arguments, by the names that its schema gives them.
+// One call of an operator of ATen: its arguments, by their names in the schema.
 #pragma once
 
 #include <algorithm>
@@ -21,10 +21,10 @@ struct Torch::Call {
   const Arguments& arguments;
   Byte* result = nullptr;
   std::string name;                          ///< "at::add_"
-  std::vector<std::vector<Byte>> values;     ///< of each argument
-  std::vector<Tensor*> tensors;              ///< nullptr: it is none, or nothing
-  std::vector<std::vector<Tensor*>> listed;  ///< in an argument that is a list
-  bool lists_none = false;                   ///< one that is a list has nothing in it
+  std::vector<std::vector<Byte>> values;     ///< bytes of each argument
+  std::vector<Tensor*> tensors;              ///< by argument; nullptr: it is not a tensor, or an empty one
+  std::vector<std::vector<Tensor*>> listed;  ///< by argument: the tensors of a list
+  bool lists_none = false;                   ///< a list is empty
 
   [[nodiscard]] Word word(std::size_t argument, std::size_t offset = 0) const {
     Word value = 0;
@@ -38,8 +38,8 @@ struct Torch::Call {
   [[nodiscard]] std::optional<Sizes> integers(Machine& machine, std::string_view name) const;
   [[nodiscard]] bool flag(std::string_view wanted) const { return integer(wanted).value_or(0) != 0; }
   [[nodiscard]] Given given(Machine& machine) const;
-  /// Where a device says that the result is; the device is -1 on the host. nullopt: none is given. `current`: if it has
-  /// no number.
+  /// The place of the result, by the argument for the device: (on the device, its number or -1 on the host). nullopt:
+  /// there is no such argument. `current`: the device if it has no number.
   [[nodiscard]] std::optional<std::pair<bool, signed char>> place(signed char current) const;
   template <typename Use>
   void for_tensors(const Use& use) const {

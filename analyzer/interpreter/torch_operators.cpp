@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operators of ATen: at::_ops::NAME::call(...), of which the headers have a declaration and the schema
-// (torch_schema.h).
+// Operators of ATen: at::_ops::NAME::call(...), which the headers declare with their schema (torch_schema.h).
 //
-// WHERE. Work on tensors of the device goes to the stream that is current there; on tensors of the host it is done by
-// the host, at once. One that takes both is the device's, and has the host read its own first.
+// WHERE. Work on tensors of the device goes to the current stream of that device; the host does work on its own tensors
+// at once. An operator that takes both runs on the device, and the host reads its own tensors first.
 //
-// WHO WAITS. Copies between host and device, unless an argument says not to; operators of which the catalogue of models
-// says so (models/frameworks.def), because their result, or the size of it, is for the host.
+// WAITING. The host waits for copies between host and device, unless an argument says not to; and for operators that
+// are marked so in the catalogue of models (models/frameworks.def), because their result, or its size, is for the host.
 #include <algorithm>
 #include <cstring>
 #include <tuple>
@@ -49,7 +48,7 @@ Torch::Tensor Torch::make(Machine& machine, const std::string& name, Shape shape
   return result;
 }
 
-/// Bytes of a tensor whose values a program may look at.
+/// The bytes of a tensor whose values the program may read.
 constexpr Word kMostThatMatter = 4096;
 
 void Torch::move(Machine& machine, const std::string& name, const Tensor& to, const Tensor& from, bool waits) {
@@ -69,7 +68,7 @@ void Torch::move(Machine& machine, const std::string& name, const Tensor& to, co
     return;
   }
   ordering::Footprint destination = footprint(to), source = footprint(from);
-  // By way of a tensor of the other's type and shape, where they differ.
+  // If they differ in type or shape, PyTorch copies by way of a temporary tensor.
   const auto bytes = [](const ordering::Footprint& of) { return of.width * of.rows; };
   if (bytes(destination) != bytes(source) || destination.rows != source.rows) {
     destination = linear(destination.base, std::min(destination.width, source.width));
@@ -82,7 +81,7 @@ void Torch::move(Machine& machine, const std::string& name, const Tensor& to, co
     cuda_.use_block(stream, to.on_device ? from.data : to.data);  // the allocator of pinned memory learns of it
 }
 
-/// All but copies: one kernel reads what it is given, and writes what is marked and what is new.
+/// Operators other than copies: one kernel reads the arguments, and writes marked arguments and new tensors.
 void Torch::work(Machine& machine, Call& call, const std::vector<Tensor>& fresh) {
   std::vector<ordering::KernelBytes> bytes;
   std::optional<signed char> device;
@@ -116,7 +115,7 @@ void Torch::work(Machine& machine, Call& call, const std::vector<Tensor>& fresh)
   }
 }
 
-/// One tensor, a list of them, or a tuple; the text makes the objects.
+/// Returns one tensor, a list of tensors, or a tuple; the text makes the objects.
 Outcome Torch::answer_tensors(Machine& machine, Call& call, const std::vector<Tensor>& tensors) {
   const Word where = call.arguments.word(0);
   const clang::QualType type = call.known.declared->getReturnType();
@@ -150,7 +149,7 @@ Outcome Torch::answer_tensors(Machine& machine, Call& call, const std::vector<Te
   return Outcome::Done;
 }
 
-/// What is returned besides new tensors: arguments again, numbers.
+/// Results other than new tensors: arguments, numbers.
 Outcome Torch::answer(Machine& machine, Call& call) {
   const clang::QualType type = call.known.declared->getReturnType();
   if (type->isVoidType()) return Outcome::Done;
@@ -186,7 +185,7 @@ Outcome Torch::copy_over(Machine& machine, Call& call) {
   return answer(machine, call);
 }
 
-/// to(), pin_memory(): self again, or a copy elsewhere, or of another type.
+/// to(), pin_memory(): returns self, or a copy on another device or of another type.
 Outcome Torch::convert(Machine& machine, Call& call) {
   const Tensor from = *call.tensors[0];
   int type = static_cast<int>(call.integer("dtype").value_or(from.type));
@@ -207,20 +206,20 @@ Outcome Torch::convert(Machine& machine, Call& call) {
     asked_of_ = call.word(0);
     return check_failed(machine, call.known, call.arguments, call.result);
   }
-  // Who asks for a copy that does not wait has a tensor of the host's.
+  // A program that asks for a copy without waiting has a host tensor.
   if (from.on_device && on_device && call.flag("non_blocking") && suppose_on_host(machine, from)) return Outcome::Stop;
   const bool is_so = type == from.type && on_device == from.on_device && device == from.device &&
                      (!pinned || machine.memory().is_pinned(from.data));
   if (is_so && !call.flag("copy")) return answer_tensors(machine, call, {from});
   const bool waits = !call.flag("non_blocking");
-  // to(kCPU, non_blocking) makes a pinned tensor.
+  // to(kCPU, non_blocking) allocates a pinned tensor.
   const bool to_pinned = pinned || (!on_device && from.on_device && !waits);
   const Tensor made = make(machine, call.name, contiguous(from.shape.sizes), type, on_device, device, to_pinned);
   move(machine, call.name, made, from, waits);
   return answer_tensors(machine, call, {made});
 }
 
-/// Another block for the tensor: that of another tensor, or a new one if it grows.
+/// Gives the tensor another block: that of another tensor, or a new one if it grows.
 Outcome Torch::become(Machine& machine, Word object, Tensor by) {
   const llvm::Function* replaces = machine.module().getFunction(kTorchReplace);
   const auto known = tensors_.find(load_word(object));
@@ -381,7 +380,7 @@ std::vector<Torch::Tensor> Torch::results_of(Machine& machine, Call& call, const
   return fresh;
 }
 
-/// What an operator is known to do beside making tensors of tensors. nullopt: nothing.
+/// Operators with other effects than making tensors from tensors. nullopt: it is not one of them.
 std::optional<Outcome> Torch::known_operator(Machine& machine, Call& call) {
   const std::string& name = call.schema.name;
   if (name == "record_stream" && call.tensors[0] != nullptr) {
@@ -435,7 +434,7 @@ Outcome Torch::operate(Machine& machine, const Known& known, const Arguments& ar
   return returns_tensors ? answer_tensors(machine, call, fresh) : answer(machine, call);
 }
 
-/// item(), index(), index_put_(), and what contiguous() calls for tensors that are not.
+/// item(), index(), index_put_(), and the function that contiguous() calls for other tensors.
 Outcome Torch::without_schema(Machine& machine, const Known& known, const Arguments& arguments, Byte* result) {
   const Tensor* found = self(machine, known, arguments);
   if (found == nullptr) return Outcome::Stop;
@@ -455,7 +454,7 @@ Outcome Torch::without_schema(Machine& machine, const Known& known, const Argume
   const bool makes = name == "index" || name == "__dispatch_contiguous";
   if (makes) fresh.push_back(make(machine, call.name, contiguous(of.shape.sizes), of.type, of.on_device, of.device));
   work(machine, call, fresh);
-  // A mask of bools is counted by the host; numbers would not be.
+  // The host counts a mask of bools, but not numbers.
   if (of.on_device && name != "__dispatch_contiguous")
     cuda_.wait_for(machine, call.name, current_stream(machine, of.device));
   if (makes) return answer_tensors(machine, call, fresh);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reading schemas; see torch_schema.h.
+// Reads schemas; see torch_schema.h.
 #include "analyzer/interpreter/torch_schema.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// At commas that are in no bracket.
+/// Splits a text at commas that are in no bracket.
 std::vector<std::string_view> parts_of(std::string_view list) {
   std::vector<std::string_view> result;
   std::size_t begin = 0;

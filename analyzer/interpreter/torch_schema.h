@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The schema of an ATen operator: "add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)". It
-// says what the operator does to memory: (a!) is written, (a) is shared by what comes back, every other tensor is read,
-// and what comes back without a mark is new.
+// shows the effects on memory: (a!) is written, (a) shares its memory with the result of the same mark, every other
+// tensor is read, and a result without a mark is new.
 #pragma once
 
 #include <cstdint>
@@ -42,12 +42,12 @@ struct Schema {
   std::vector<Argument> arguments;
   std::vector<Argument> results;
 
-  /// nullopt: there is none of that name.
+  /// The index of the argument; nullopt: there is none of that name.
   [[nodiscard]] std::optional<std::size_t> argument(std::string_view name) const;
   [[nodiscard]] std::optional<std::size_t> marked(char mark) const;
 };
 
-/// nullopt: it is no schema.
+/// nullopt: the text is not a schema.
 std::optional<Schema> parse_schema(std::string_view text);
 
 }  // namespace streamsan::analyzer::interpreter

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sizes matter where the program asks for them, and where two tensors are parts of one. Operators whose rule is not
-// here return what their arguments are together, as those do that work element by element.
+// Sizes matter if the program asks for them, and if two tensors are parts of one. An operator without a rule here
+// returns the common shape of its arguments, like operators that work element by element.
 #include "analyzer/interpreter/torch_shapes.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::int64_t product(const Sizes& sizes) {
   return result;
 }
 
-/// Counted from the front; nullopt: there is no such dimension.
+/// The index of a dimension, counted from the front; nullopt: there is no such dimension.
 std::optional<std::size_t> dimension(std::int64_t which, std::size_t count) {
   const auto dimensions = static_cast<std::int64_t>(count);
   if (which < 0) which += dimensions;
@@ -31,7 +31,7 @@ std::optional<std::size_t> dimension(std::int64_t which, std::size_t count) {
                                                                      : std::optional(static_cast<std::size_t>(which));
 }
 
-/// One of them may be -1: what is left.
+/// Completes sizes of which one may be -1, the rest.
 Sizes completed(Sizes sizes, std::int64_t count) {
   std::int64_t others = 1;
   for (const std::int64_t size : sizes)
@@ -66,7 +66,7 @@ Sizes product_of_matrices(const Sizes& a, const Sizes& b) {
   return result;
 }
 
-/// Without the dimensions that are named, or with one of each; all of them where none is named.
+/// The shape of a reduction: the named dimensions are removed, or have size 1; all of them if none is named.
 Sizes reduced(const Given& given) {
   Sizes sizes = of_self(given);
   std::optional<Sizes> named = given.integers("dim");
@@ -232,7 +232,7 @@ const std::unordered_map<std::string_view, Rule>& rules() {
   return kRules;
 }
 
-/// A view by new sizes; nullopt: it would have to be copied.
+/// A view with new sizes; nullopt: it would need a copy.
 std::optional<Shape> resized(const Shape& of, Sizes sizes) {
   if (!of.is_contiguous()) return std::nullopt;
   Shape result = contiguous(completed(std::move(sizes), of.count()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sizes of what ATen operators return. See torch_shapes.cpp.
+// The sizes of the tensors that ATen operators return. See torch_shapes.cpp.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace streamsan::analyzer::interpreter {
 
 using Sizes = std::vector<std::int64_t>;
 
-/// In elements.
+/// Sizes, strides and offset, in elements.
 struct Shape {
   Sizes sizes, strides;
   std::int64_t offset = 0;
@@ -31,11 +31,12 @@ struct Given {
   std::function<std::optional<std::int64_t>(std::string_view name)> integer;
   std::function<std::optional<Sizes>(std::string_view name)> integers;
   std::function<const Shape*(std::string_view name)> tensor;
-  std::vector<const Shape*> listed;  ///< of the first argument that is a list of tensors
-  std::vector<const Shape*> all;     ///< tensors that are arguments of their own
+  std::vector<const Shape*> listed;  ///< the elements of the first argument that is a list of tensors
+  std::vector<const Shape*> all;     ///< the arguments that are tensors
 };
 
-/// The shape of a tensor that shares memory with `of`. nullopt: not known, and the tensor is taken to be all of it.
+/// The shape of a tensor that shares memory with `of`. nullopt: not known; it is assumed to be
+/// all of `of`.
 std::optional<Shape> view_of(const Schema& schema, const Given& given, const Shape& of);
 /// The sizes of a new tensor.
 Sizes sizes_of_new(const Schema& schema, const Given& given);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a program asks a tensor, answered by what is known of it (torch.h): sizes, type, place, memory. Of a tensor that
-// was made up the question is kept: if a condition fails next, the answer is what was wrong with it.
+// Methods of a tensor that return its sizes, type, place or memory, answered by the facts in torch.h. If the tensor is
+// made up, the question is kept: if a condition fails next, that answer was wrong.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -20,7 +20,7 @@ namespace {
 /// Numbers of c10::ScalarType.
 enum ElementType : int { kByte, kChar, kShort, kInt, kLong, kHalf, kFloat, kDouble, kBool = 11, kBFloat16 = 15 };
 
-/// -1: it is another one.
+/// -1: another type.
 int element_type_of(clang::QualType type) {
   type = type.getCanonicalType().getUnqualifiedType();
   if (const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl()) {
@@ -59,7 +59,7 @@ Torch::Tensor* Torch::tensor(Machine& machine, Word object) {
   if (!machine.memory().contains(object, sizeof(Word))) return nullptr;
   const auto found = tensors_.find(load_word(object));
   if (found == tensors_.end()) return nullptr;
-  // A DataPtr begins with the address. Its storage may have got another block meanwhile, or have none.
+  // A DataPtr begins with the address. Meanwhile the storage may have another block, or none.
   Tensor& result = found->second;
   if (machine.memory().contains(result.data_at, sizeof(Word))) result.data = load_word(result.data_at);
   return &result;
@@ -113,7 +113,7 @@ Outcome Torch::stride(Machine& machine, const Known& known, const Arguments& arg
 
 namespace {
 
-/// c10::IntArrayRef: where, and how many.
+/// c10::IntArrayRef: an address and a length.
 void answer_list(Byte* result, Word at, Word count) {
   if (result == nullptr) return;
   std::memcpy(result, &at, sizeof at);
@@ -231,7 +231,7 @@ Outcome Torch::check_failed(Machine& machine, const Known&, const Arguments&, By
   return Outcome::Done;
 }
 
-/// An operator refuses a list without tensors: what was given was smaller than one part of it should be.
+/// An operator refuses an empty list of tensors: the made-up tensor was smaller than one part.
 Outcome Torch::none_listed(Machine& machine, const Call& call) {
   asked_ = Asked::Nothing;
   asked_of_ = 0;
@@ -274,7 +274,7 @@ ordering::Footprint Torch::footprint(const Tensor& tensor) {
   const Word item = static_cast<Word>(size_of_type(tensor.type));
   const Shape& shape = tensor.shape;
   if (shape.count() == 0) return linear(begin(tensor), 0);
-  // As many elements as follow each other; then rows of them.
+  // The number of consecutive elements; then rows of these.
   std::int64_t run = 1;
   std::size_t i = shape.sizes.size();
   for (; i > 0 && (shape.sizes[i - 1] == 1 || shape.strides[i - 1] == run); --i) run *= shape.sizes[i - 1];

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A tensor is a pointer to a TensorImpl, that has a Storage, that has a DataPtr, whose deleter gives the memory back.
-// All of it is counted, moved and ended by inline code of PyTorch's headers, which is followed as the program's own;
-// what is missing is in libtorch. The text below defines it, in terms of the headers: whatever the layout of a class
-// is, it is the program's. Definitions are inline, so that code is made only of what is reached.
+// A tensor is a pointer to a TensorImpl, which has a Storage, which has a DataPtr, whose deleter gives the memory back.
+// Inline code of PyTorch's headers counts references, moves and destroys these objects; it is followed as the program's
+// own code. The functions that it calls are in libtorch. The text below defines them in terms of the headers, so that
+// the layout of classes is that of the program. Definitions are inline, so that code is generated only for functions
+// that are used.
 //
-// Classes with a virtual table are derived from: that of the base is in libtorch.
+// The text derives from classes with a virtual table, because that of the base class is in libtorch.
 #include "analyzer/interpreter/torch_text.h"
 
 #include <array>
@@ -85,7 +86,7 @@ at::Tensor streamsan_given_tensor(unsigned long);
 extern "C" void streamsan_torch_called();
 )";
 
-// Another block, or none: what was in the old one is copied.
+// Gives the storage another block, or none; copies the contents of the old one.
 constexpr const char* kResize = R"(
 inline void at::native::resize_bytes_cuda(c10::StorageImpl* storage, size_t bytes) {
   const c10::Device device = storage->device();
@@ -100,7 +101,7 @@ inline void at::native::resize_bytes_cuda(c10::StorageImpl* storage, size_t byte
 }
 )";
 
-// at::tensor({1, 2}, options): made by the host, which copies it to where it is wanted.
+// at::tensor({1, 2}, options): the host makes it and copies it to its place.
 constexpr const char* kValues = R"(
 namespace streamsan_torch {
 template <typename T>
@@ -137,7 +138,7 @@ inline c10::TensorImpl::~TensorImpl() {}
 inline void c10::TensorImpl::release_resources() { storage_ = {}; }
 )";
 
-// Up to 2.6 by tags, for numbers that are symbols.
+// Up to version 2.6, symbolic numbers have tags.
 constexpr const char* kContiguous = R"(
 namespace streamsan_torch {
 inline bool is_contiguous(c10::IntArrayRef sizes, c10::IntArrayRef strides) {
@@ -180,7 +181,7 @@ inline const at::Tensor& c10::TensorImpl::grad() const {
 inline bool c10::TensorImpl::requires_grad() const { return false; }
 inline void c10::TensorImpl::set_requires_grad(bool) {}
 )";
-// What autograd would compute is not.
+// Autograd computes nothing here.
 constexpr const char* kAutograd = R"(
 inline const at::TensorBase& at::TensorBase::requires_grad_(bool) const { return *this; }
 )";
@@ -209,7 +210,7 @@ inline const caffe2::TypeMeta c10::get_default_dtype() {
 }
 inline c10::ScalarType c10::get_default_dtype_as_scalartype() { return c10::ScalarType::Float; }
 )";
-// All numbers are known.
+// No number is symbolic.
 constexpr const char* kSymbols = R"(
 inline bool c10::SymBool::guard_bool(const char*, int64_t) const { return as_bool_unchecked(); }
 inline bool c10::SymBool::expect_true(const char*, int64_t) const { return as_bool_unchecked(); }
@@ -348,7 +349,7 @@ inline cudaDeviceProp* at::cuda::getCurrentDeviceProperties() { return getDevice
 inline int at::cuda::warp_size() { return 32; }
 )";
 
-// A captured graph, of which the memory is its own.
+// A captured graph, which owns its memory.
 constexpr const char* kGraph = R"(
 inline at::cuda::CUDAGraph::CUDAGraph(bool keep)
     : capture_stream_(c10::cuda::getCurrentCUDAStream()), keep_graph_(keep) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What libtorch has and its headers do not, in C++. See torch_text.cpp.
+// C++ text for functions that libtorch defines and its headers do not. See torch_text.cpp.
 #pragma once
 
 #include <span>
@@ -14,18 +14,19 @@ namespace streamsan::analyzer {
 /// Does the translation unit include PyTorch's headers?
 bool has_torch(clang::ASTContext& context);
 
-/// Each is parsed by itself: what a version of the headers does not know is left out. The first one is needed.
+/// The pieces of text. Each is parsed by itself: a piece that does not suit the version of the headers is left out.
+/// Only the first one is required.
 std::span<const char* const> torch_text();
 
-// Functions of the text that the interpreter calls, and those that it has for the text.
+// Functions of the text that the interpreter calls, and functions of the interpreter that the text calls.
 inline constexpr const char* kTorchPut = "streamsan_torch_put";  ///< void(at::Tensor*, About*)
-inline constexpr const char* kTorchPutList =
-    "streamsan_torch_put_list";                                          ///< void(vector<at::Tensor>*, About**, size_t)
+/// void(vector<at::Tensor>*, About**, size_t)
+inline constexpr const char* kTorchPutList = "streamsan_torch_put_list";
 inline constexpr const char* kTorchReplace = "streamsan_torch_replace";  ///< void(at::Tensor*, About*)
-inline constexpr const char* kGivenTensor =
-    "streamsan_given_tensor";  ///< at::Tensor(unsigned long number and sizes, TensorSizes)
+/// at::Tensor(unsigned long number and sizes, TensorSizes)
+inline constexpr const char* kGivenTensor = "streamsan_given_tensor";
 inline constexpr const char* kTorchCalled = "streamsan_torch_called";  ///< void(): a call of the caller's is over
-inline constexpr const char* kGivenTorchStream =
-    "streamsan_given_torch_stream";  ///< c10::cuda::CUDAStream(unsigned long)
+/// c10::cuda::CUDAStream(unsigned long)
+inline constexpr const char* kGivenTorchStream = "streamsan_given_torch_stream";
 
 }  // namespace streamsan::analyzer

@@ -66,12 +66,12 @@ inline void put_float(Byte* to, long double value, const llvm::Type* type) {
   }
 }
 
-/// A floating point number that is computed with here.
+/// A type of floating point numbers that the interpreter computes with.
 inline bool is_number(const llvm::Type* type) {
   return type->isFloatTy() || type->isDoubleTy() || type->isX86_FP80Ty();
 }
 
-/// Reads a word of memory that is known to be the program's.
+/// Reads a word from memory that is known to be the program's.
 inline Word load_word(Word address) {
   Word value = 0;
   std::memcpy(&value, reinterpret_cast<const void*>(address), sizeof value);
@@ -81,7 +81,7 @@ inline void store_word(Word address, Word value) {
   std::memcpy(reinterpret_cast<void*>(address), &value, sizeof value);
 }
 
-/// The result of a call, where it is asked for.
+/// Stores the result of a call, if it is used.
 inline void give(Byte* result, Word value) {
   if (result != nullptr) std::memcpy(result, &value, sizeof value);
 }

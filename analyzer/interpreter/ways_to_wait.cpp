@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A made-up caller with other users (Caller::Users) shows a conflict between what two of them do. It is nobody's fault
-// but the program's only if none of them could have waited for the other. Whether the functions that the caller calls
-// wait, the run shows. Here is the rest: what is in sight of the file, and the caller does not call.
+// A made-up caller with other users (Caller::Users) may show a conflict between calls of two users. It is the program's
+// error only if neither user could have waited for the other. The run shows whether the called functions wait. This
+// file looks at the rest: functions in sight that the caller does not call.
 //
-// WHOSE WORK. The classes of the objects, their bases, what is derived from them, and the classes of what they are
-// given or refer to: a context that was made before, and is known to others.
+// WHOSE WORK. The classes of the objects, their bases, classes derived from them, and the classes of objects that they
+// are given or refer to: a context that was made before, and is known to others.
 //
-// WHO MAY WAIT. Their methods that are not private, static ones too; friends, and whoever else reads their fields.
-// These may wait for, query or record any stream. All other functions may wait for the whole device, if they are no
-// part of what the file does by itself. A function without a body in sight does what it likes, and so does one behind a
-// pointer. A function that starts a host function in a stream tells somebody when the work is done, also if the caller
-// calls it. Constructors and destructors do not count: nobody calls them between two calls.
+// WHICH FUNCTIONS MAY WAIT. Methods of these classes that are not private, static ones too; friends, and other
+// functions that read their fields: these may wait for, query or record any stream. All other functions may wait for
+// the whole device, unless the file only calls them itself. A function without a body in sight may do anything, and so
+// may one behind a pointer. A function that starts a host function in a stream notifies other code when the work is
+// done, also if the caller calls it. Constructors and destructors do not count: users do not call them between two
+// calls.
 //
-// Errs to silence: what waits is not asked what for.
+// Errs to silence: it does not ask what a wait is for.
 #include "analyzer/interpreter/ways_to_wait.h"
 
 #include <algorithm>
@@ -38,7 +39,7 @@ namespace {
 
 bool is_one_of(llvm::StringRef name, const auto& names) { return std::ranges::find(names, name) != names.end(); }
 
-/// Templates of the standard library that are no more than what is in them.
+/// Templates of the standard library that only hold objects of their arguments.
 bool only_holds(llvm::StringRef name) {
   static constexpr std::array<llvm::StringRef, 32> kPlain = {"vector",
                                                              "deque",
@@ -74,7 +75,7 @@ bool only_holds(llvm::StringRef name) {
                                                              "unordered_multimap"};
   return is_one_of(name, kPlain);
 }
-/// They say how a container works.
+/// Template arguments that say how a container works.
 bool is_policy(QualType type) {
   static constexpr std::array<llvm::StringRef, 7> kPolicies = {"allocator", "default_delete", "less",       "greater",
                                                                "hash",      "equal_to",       "char_traits"};
@@ -87,7 +88,7 @@ const clang::CXXRecordDecl* canonical(QualType type) {
   return record == nullptr ? nullptr : record->getCanonicalDecl();
 }
 
-/// Calls `use` for each class that a type is, leads to or has as an argument.
+/// Calls `use` for each class that a type is, refers to or has as a template argument.
 template <typename Use>
 void for_classes_in(QualType type, const Use& use, int depth = 0) {
   constexpr int kDeepest = 4;
@@ -100,7 +101,7 @@ void for_classes_in(QualType type, const Use& use, int depth = 0) {
       if (one.getKind() == clang::TemplateArgument::Type) for_classes_in(one.getAsType(), use, depth + 1);
 }
 
-/// Does a field leave what it refers to with others?
+/// Does a field refer to an object that others have, too?
 bool refers(QualType type) {
   if (type->isPointerType() || type->isReferenceType()) return true;
   const clang::CXXRecordDecl* record = type->getAsCXXRecordDecl();
@@ -109,7 +110,7 @@ bool refers(QualType type) {
           record->getName() == "reference_wrapper");
 }
 
-/// A template's function is as its pattern, and so is its class.
+/// The pattern of a function or a class that was made from a template.
 const clang::FunctionDecl& pattern_of(const clang::FunctionDecl& function) {
   const clang::FunctionDecl* pattern = function.getTemplateInstantiationPattern();
   return *(pattern == nullptr ? &function : pattern)->getCanonicalDecl();
@@ -119,7 +120,7 @@ const clang::CXXRecordDecl* pattern_of(const clang::CXXRecordDecl& record) {
   return (pattern == nullptr ? &record : pattern)->getCanonicalDecl();
 }
 
-/// A class that says no more than what is in it.
+/// A class that only holds its fields.
 bool is_plain(const clang::CXXRecordDecl& record) {
   return record.isAggregate() &&
          std::ranges::all_of(record.methods(), [](const clang::CXXMethodDecl* each) { return each->isImplicit(); });
@@ -166,21 +167,21 @@ bool may_wait(Symbols& symbols, QualType type, int depth) {
   return std::ranges::any_of(record->fields(), [&](const clang::FieldDecl* field) { return each(field->getType()); });
 }
 
-/// What one function does.
+/// The facts about one function.
 struct WaysToWait::Body {
-  bool there = false;    ///< in sight
-  bool waits = false;    ///< for something, or asks, or records
-  bool for_all = false;  ///< for all of the device's work, or nobody knows for what
-  bool tells = false;    ///< starts a host function
+  bool there = false;    ///< its body is in sight
+  bool waits = false;    ///< it waits, queries or records
+  bool for_all = false;  ///< it waits for all work of the device, or for unknown work
+  bool tells = false;    ///< it starts a host function
   Functions calls;
-  std::set<std::string> named;  ///< what it calls by a name alone
-  Classes reads;                ///< classes whose fields it names, or whose private methods
+  std::set<std::string> named;  ///< functions that it calls by name, in a template
+  Classes reads;                ///< classes whose fields or private methods it uses
 };
 
 struct WaysToWait::Kept {
   std::map<const clang::FunctionDecl*, Body> bodies;
-  Classes classes;  ///< defined in the file's own code
-  /// It, or what it calls; for something, and for all of the device's work.
+  Classes classes;  ///< classes defined in the file's own code
+  /// Functions that wait, themselves or by a callee: for anything, and for all work of the device.
   Functions waiting, waiting_for_all;
 
   [[nodiscard]] bool is_there(const clang::FunctionDecl& function) const {
@@ -195,7 +196,7 @@ struct WaysToWait::Kept {
   void find_waiting();
 };
 
-/// From those that wait by themselves back to all who call them, once for the whole file.
+/// From functions that wait themselves back to all their callers, once for the whole file.
 void WaysToWait::Kept::find_waiting() {
   std::map<const clang::FunctionDecl*, Functions> called_by;  // what overrides a method is called by it
   for (const auto& [function, body] : bodies) {
@@ -260,7 +261,7 @@ class WaysToWait::Walk : public clang::DynamicRecursiveASTVisitor {
     for (const clang::NamedDecl* one : several->decls()) names(*one->getUnderlyingDecl());
     return true;
   }
-  /// In a template: which one it is, depends.
+  /// A call in a template: the function depends on the arguments.
   bool VisitCXXDependentScopeMemberExpr(clang::CXXDependentScopeMemberExpr* member) override {
     if (body_ != nullptr) body_->named.insert(member->getMember().getAsString());
     return true;
@@ -317,7 +318,7 @@ class WaysToWait::Walk : public clang::DynamicRecursiveASTVisitor {
     body_->for_all = body_->for_all || std::ranges::find(kForAll, kind) != kForAll.end();
     body_->tells = body_->tells || kind == HostFunction;
   }
-  /// Another thread may have been waited for, or asked.
+  /// The call may wait for another thread, or query it.
   static bool is_of_threads(const clang::FunctionDecl& function) {
     const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(&function);
     if (method == nullptr || is_end_or_begin(function)) return false;
@@ -346,14 +347,14 @@ WaysToWait::WaysToWait(Symbols& symbols) : symbols_(symbols), kept_(std::make_un
 }
 WaysToWait::~WaysToWait() = default;
 
-/// It, or what it calls.
+/// Does the function wait, or one that it calls?
 bool WaysToWait::waits(const clang::FunctionDecl& function, bool for_all) const {
   const clang::FunctionDecl* const at = &pattern_of(function);
   const Functions& waiting = for_all ? kept_->waiting_for_all : kept_->waiting;
   return waiting.contains(at) || (!for_all && kept_->is_elsewhere(*at));
 }
 
-/// Until there are no more.
+/// Adds the classes that these are related to, until there are no more.
 void WaysToWait::add_related(Classes& classes) const {
   for (std::size_t before = 0; before != classes.size();) {
     before = classes.size();
@@ -404,7 +405,7 @@ bool WaysToWait::lets_wait(QualType type, const Classes& classes) const {
   return !of_theirs && may_wait(symbols_, type);
 }
 
-/// Who calls it gets something to wait by, or says what to call then.
+/// Callers of the function get something to wait by, or pass a callback.
 bool WaysToWait::gives(const clang::FunctionDecl& function, const Classes& classes) const {
   return lets_wait(function.getReturnType(), classes) ||
          std::ranges::any_of(function.parameters(), [&](const clang::ParmVarDecl* parameter) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whether others than a made-up caller may wait for the work of the objects that it uses. See ways_to_wait.cpp.
+// Whether code other than a made-up caller may wait for the work of the objects that it uses. See ways_to_wait.cpp.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ namespace streamsan::analyzer {
 
 class Symbols;
 
-/// Can whoever has an object of this type wait for work by means of it (a stream, an event, a ticket)? Not by a tensor
-/// or by numbers.
+/// Can code wait for work by means of an object of this type (a stream, an event, a ticket)? Not by a tensor or by
+/// numbers.
 bool may_wait(Symbols& symbols, clang::QualType type, int depth = 0);
 
-/// What the functions of one file do that somebody may wait by. Made by one walk through the file's own code.
+/// The functions of one file that wait, or give others something to wait by. Made by one walk through the file's code.
 class WaysToWait {
  public:
   /// All canonical.
@@ -34,11 +34,11 @@ class WaysToWait {
 
   enum class Offer : std::uint8_t {
     Nothing,
-    OwnHandles,  ///< the user gives something to wait by for its own work
+    OwnHandles,  ///< the user's class gives something by which others can wait for its own work
     Anything,
   };
-  /// Is there a way to wait for work of objects of these classes, one of which is that of their user, beside the
-  /// functions that `called` call? `used`: the file calls them, so what they give is for the file.
+  /// The ways to wait for work of objects of these classes, one of which is the class of their user. The functions that
+  /// `called` call do not count. `used`: the file calls these functions, so their results are for the file.
   [[nodiscard]] Offer offered(const clang::CXXRecordDecl& user, Classes classes, const Functions& called,
                               const Functions& used) const;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Closing a function: the IR of every known callee put in the place of the call. See inline.cpp for the essay.
+// Closing a function: the IR of every known callee put in the place of the call. inline.cpp explains it.
 #pragma once
 
 #include <cstdint>

@@ -214,10 +214,10 @@ struct Site {
   std::string text;         ///< what the message calls it: "kernel 'scale'", "'buffer' goes out of scope"
   std::uint32_t begin = 0;  ///< raw clang::SourceLocation of the whole call, in the file, macros expanded; 0: none
   std::uint32_t end = 0;    ///< of its last token
-  std::uint32_t statement =
-      0;  ///< raw location of the enclosing statement in its block: where a line can be put before it
-  std::uint32_t statement_end =
-      0;  ///< of the statement's last token, the `;` if there is one: a line can be put after it
+  /// Raw location of the enclosing statement in its block: a line can be put before it.
+  std::uint32_t statement = 0;
+  /// Raw location of the statement's last token, the `;` if there is one: a line can be put after it.
+  std::uint32_t statement_end = 0;
   std::uint32_t stream_begin = 0;  ///< where the stream argument stands or should be put; 0: there is no such place
   std::uint32_t stream_end = 0;    ///< last token of the stream argument present; 0: insert at stream_begin
   std::string stream_prefix;       ///< put before an inserted stream: ", 0, "

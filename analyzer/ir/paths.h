@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Paths that cannot be, taken out of a closed function. See paths.cpp for the essay.
+// Paths that cannot be, taken out of a closed function. paths.cpp explains it.
 #pragma once
 
 #include "analyzer/ir/ir.h"

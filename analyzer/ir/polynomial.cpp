@@ -75,7 +75,7 @@ class PolynomialReader {
       ++at_;
       return inside;
     }
-    // Something else than a polynomial: a variable that is called what stands there.
+    // Not a polynomial: treat the text in the parentheses as the name of one variable.
     std::size_t depth = 0;
     std::string name;
     for (at_ = begin; at_ < text_.size();) {

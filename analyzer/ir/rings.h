@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rings: a few slots that are used in turn. See rings.cpp for the essay.
+// Rings: a few slots that are used in turn. rings.cpp explains it.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loops over elements, written out round by round. See written_out.cpp for the essay.
+// Loops over elements, written out round by round. written_out.cpp explains it.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bounds as values: their sums and products, and what all accesses to one memory have in common. The essay is in
-// device_bounds.h.
+// Bounds as values: their sums and products, and what all accesses to one memory have in common. device_bounds.h
+// explains it.
 #include <algorithm>
 #include <utility>
 

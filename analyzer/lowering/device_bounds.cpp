@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bounds of indices. See device_bounds.h for the essay.
+// Bounds of indices. device_bounds.h explains it.
 #include "analyzer/lowering/device_bounds.h"
 
 #include <algorithm>

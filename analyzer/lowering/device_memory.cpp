@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Paths and what is stored in them. See device_memory.h for the essay.
+// Paths and what is stored in them. device_memory.h explains it.
 #include "analyzer/lowering/device_memory.h"
 
 #include <algorithm>

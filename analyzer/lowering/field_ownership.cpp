@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Creation and use of handle fields, compared. The essay is in field_ownership.h.
+// Creation and use of handle fields, compared. field_ownership.h explains it.
 #include "analyzer/lowering/field_ownership.h"
 
 #include <algorithm>

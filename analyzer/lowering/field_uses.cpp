@@ -15,6 +15,7 @@
 #include "analyzer/lowering/called_model.h"
 #include "analyzer/lowering/fields.h"
 #include "analyzer/lowering/spot_visitor.h"
+#include "analyzer/models/host_calls.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/Basic/SourceManager.h"
 
@@ -332,8 +333,7 @@ bool Collect::destroy(const clang::CallExpr& call, const Model& model) {
 bool Collect::make(const clang::CallExpr& call) {
   const clang::FunctionDecl* callee = call.getDirectCallee();
   if (callee == nullptr || callee->getIdentifier() == nullptr) return false;
-  const std::string qualified = callee->getQualifiedNameAsString();
-  if (qualified == "__cudaPushCallConfiguration" || qualified == "__hipPushCallConfiguration")
+  if (host_call(callee->getName()) == HostCall::PushConfiguration)
     for (const clang::Expr* argument : call.arguments()) given_to_model_.insert(leaf(argument));
   const Model* model = called_model(models_, call);
   if (model != nullptr)

@@ -35,6 +35,7 @@
 #include "analyzer/lowering/host_unit.h"
 #include "analyzer/lowering/host_values.h"
 #include "analyzer/lowering/map_keys.h"
+#include "analyzer/models/host_calls.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/Attr.h"
 #include "clang/AST/ExprCXX.h"
@@ -88,7 +89,7 @@ void Calls::lower(const clang::Expr& expression) {
   call.known = &unit_.symbols.known(*call.callee);
   call.model = call.known->model;
   const std::string& name = call.known->callee.qualified;
-  if (name == "__cudaPushCallConfiguration" || name == "__hipPushCallConfiguration") return;
+  if (host_call(name) == HostCall::PushConfiguration) return;
   if (standard_.moves_value(call) || standard_.steps_iterator(call)) return;
   call.site = out_.site(expression, name, call.model == nullptr ? ir::Api::None : call.model->of_api);
   touch_read_by_reference(call);

@@ -68,7 +68,7 @@ bool generates_on_host(const Call& call) {
 bool may_generate_on_host(const Call& call, const clang::ASTContext& context) {
   const clang::Expr* generator = call.model->works_on_host ? call.argument(call.model->handle_argument) : nullptr;
   if (generator == nullptr || !llvm::isa<clang::MemberExpr>(strip(generator))) return false;
-  const auto makers = context.getTranslationUnitDecl()->lookup(&context.Idents.get("curandCreateGeneratorHost"));
+  const auto makers = context.getTranslationUnitDecl()->lookup(&context.Idents.get(call.model->maker_for_host));
   return std::ranges::any_of(makers, [](const clang::NamedDecl* maker) { return maker->isReferenced(); });
 }
 

@@ -18,7 +18,7 @@
 //     Algorithms         what moves elements
 //     Tuples, Optionals, Maps   std::pair and std::tuple; std::optional; std::map
 //     MapKeys            what a key is
-//     ModelledCalls      what a model describes: a action each, lowered by Effects (the words of the driver's table),
+//     ModelledCalls      what a model describes: one action each, lowered by Effects (the words of the driver's table),
 //                        Launches, Libraries, Messages, Containers, Tensors, or there
 //   Lifetimes        construction and destruction
 //   Walk             the blocks, and which statement is lowered by whom; what a block returns

@@ -242,7 +242,7 @@ void drop_idle_integers(ir::Function& function, const Terminators& terminators) 
     return (op.kind == OpKind::Fresh || op.kind == OpKind::Assign) && op.target != ir::kNoPlace &&
            function[op.target].type == TypeKind::Integer && own(function, op.target);
   };
-  // An integer that is only copied into idle integers is idle.
+  // An integer copied only into unused integers is unused.
   Integers read(function);
   read_flags(function, terminators, read);
   read_counters(function, terminators, read);
@@ -257,7 +257,7 @@ void drop_idle_integers(ir::Function& function, const Terminators& terminators) 
     std::erase_if(block.ops, [&](const ir::Op& op) { return writes_own_integer(op) && !read.has(op.target); });
     if (block.condition == ir::kNoExpr) continue;
     const auto& uses = function[block.condition].uses;
-    // A condition on what is no longer followed says nothing.
+    // A condition on values that are no longer tracked is dropped.
     if (std::any_of(uses.begin(), uses.end(), [&](ir::PlaceId use) { return own(function, use) && !read.has(use); }))
       block.condition = ir::kNoExpr;
   }

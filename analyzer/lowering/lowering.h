@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From Clang's AST and CFG to the stream IR. See lowering.cpp for the essay.
+// From Clang's AST and CFG to the stream IR. lowering.cpp explains it.
 #pragma once
 
 #include <functional>

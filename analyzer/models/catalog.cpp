@@ -159,6 +159,7 @@ Model model_of(std::string name, const Facts& facts) {
   model.uses_work_area = facts.uses_work_area;
   model.work_area_argument = facts.work_area_argument;
   model.works_on_host = facts.works_on_host;
+  model.maker_for_host = facts.maker_for_host;
   return model;
 }
 

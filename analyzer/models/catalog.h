@@ -59,6 +59,7 @@ struct Facts {
   bool pooled = false;
   bool makes_handle = false;
   bool works_on_host = false;
+  const char* maker_for_host = "";
   bool uses_work_area = false;
   int work_area_argument = -1;  ///< see Model
 };

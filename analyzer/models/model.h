@@ -148,6 +148,7 @@ struct Model {
   bool host_only = false;           ///< HostTouch, Container: it cannot be given memory of the device
   bool works_on_host = false;       ///< makes_handle: what it is used for the host does, at once. LibraryWork: the host
                                     ///< may do it, by the handle that is given
+  std::string maker_for_host;       ///< LibraryWork that works_on_host: the function that makes such handles
   ir::Api of_api = ir::Api::None;   ///< whose function it is: of CUDA's runtime, of the driver, of HIP
   std::string driver;               ///< the driver export this runtime function is made of; empty: none
   bool unsafe_in_capture = false;   ///< refused while this thread captures a stream in global mode, or not captured

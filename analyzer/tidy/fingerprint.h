@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The fingerprint, which makes a finding the same in the next run, and the baseline file, which says which findings are
-// known already. See fingerprint.cpp for the essay.
+// known already. fingerprint.cpp explains it.
 #pragma once
 
 #include <set>

@@ -15,7 +15,7 @@
 
 namespace streamsan::analyzer {
 
-/// Two operations that nothing orders: which of them there are, and whether they meet, a run knows.
+/// A race: only a run can say which operations occur and whether they meet.
 bool is_race(const Hazard& hazard);
 
 /// Findings on which a run that goes the same way has the last word.

@@ -30,7 +30,7 @@ struct Settings {
   bool per_thread_default_stream = false;         ///< `streamsan.DefaultStream: per-thread`
   bool dump_ir = false;
   bool follow_main = true;                 ///< main() is followed step by step as well, see interpreter/follow.h
-  std::uint64_t most_steps = 100'000'000;  ///< of the analysis of one translation unit, see EngineOptions
+  std::uint64_t most_steps = 100'000'000;  ///< limit for one translation unit, see EngineOptions
 
   [[nodiscard]] bool shows(Check check, Level level) const {
     const auto own = levels_of.find(check);
@@ -40,14 +40,14 @@ struct Settings {
 };
 
 struct Analysis {
-  std::vector<Finding> findings;  ///< of the levels asked for, in source order, without duplicates
+  std::vector<Finding> findings;  ///< findings of the wanted levels, in source order, without duplicates
   std::vector<Finding> known;     ///< those that the baseline has already
   std::vector<Finding> hidden;    ///< latent ones that were not asked for: counted
   std::vector<Skipped> skipped;
   std::vector<std::string> not_followed;  ///< functions of other files that are given streams or events, by their USR
   std::uint32_t functions_seen = 0;
   std::uint32_t functions_analyzed = 0;
-  std::uint32_t with_streams = 0;        ///< of the analysed: those that enqueue, order or allocate anything
+  std::uint32_t with_streams = 0;        ///< analysed functions that enqueue, order or allocate anything
   std::string dump;                      ///< the stream IR as text, if asked for
   std::string summary;                   ///< the name of the one that was written (summary_files.h); empty: none was
   std::set<std::string> read_summaries;  ///< the names of those that were read

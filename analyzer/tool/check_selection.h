@@ -25,7 +25,7 @@ inline constexpr const char* kCompilerPrefix = "clang-diagnostic-";
 inline constexpr const char* kCompileError = "clang-diagnostic-error";
 
 struct Selection {
-  clang::tidy::ClangTidyOptions options;                     ///< for the worker, complete
+  clang::tidy::ClangTidyOptions options;                     ///< the complete options of the worker
   std::vector<std::pair<std::string, std::string>> enabled;  ///< name and where it was switched on
 };
 

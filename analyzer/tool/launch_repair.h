@@ -35,7 +35,7 @@ class LaunchRepairs {
 
  private:
   IncludedText& texts_;
-  std::map<std::string, std::optional<std::string>> known_;  ///< of all files looked at
+  std::map<std::string, std::optional<std::string>> known_;  ///< contents of all files that were read
 };
 
 }  // namespace streamsan::analyzer

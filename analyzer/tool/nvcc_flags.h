@@ -36,14 +36,14 @@ struct Command {
 };
 
 struct Translation {
-  std::vector<std::string> arguments;  ///< for clang++; without program, source file and all that toolkit.h adds
+  std::vector<std::string> arguments;  ///< of clang++; without program, source file and all that toolkit.h adds
   std::string compiler;                ///< the program named by the entry, launchers skipped
   Dialect dialect = Dialect::Host;
   Language language = Language::Cxx;
   std::string cuda_path;                   ///< given in the entry; empty: not
   bool no_toolkit = false;                 ///< -nocudainc: the entry brings its own headers
   bool per_thread_default_stream = false;  ///< nvcc's --default-stream per-thread
-  std::vector<std::string> dropped;        ///< for --driver-log
+  std::vector<std::string> dropped;        ///< dropped options, for --driver-log
   std::string error;                       ///< a flag without its value, a response file that cannot be read
 };
 
@@ -71,7 +71,7 @@ struct NvccOption {
     OptionsFile,
   };
   const char* long_name;   ///< without dashes
-  const char* short_name;  ///< likewise; equal to the long one where there is only one
+  const char* short_name;  ///< its short name; equal to the long one if there is only one
   enum class Takes { Nothing, Value, ValueMaybeJoined, ValueUnlessOption } takes;
   Meaning meaning;
   const char* clang_name;

@@ -24,7 +24,7 @@ struct Prepared {
   std::string export_fixes;                     ///< where the worker writes its diagnostics
   std::map<std::string, std::string> repaired;  ///< texts that Clang sees in place of files
   std::vector<std::string> include_folders;     ///< quoted_include_folders()
-  std::string log;                              ///< for --driver-log: the commands
+  std::string log;                              ///< the commands, for --driver-log
   std::string error;                            ///< why it cannot be analysed
 };
 

@@ -19,7 +19,7 @@ struct Repaired {
   std::size_t in_conflict = 0;       ///< not repaired: another repair changes the same text. Run again
   std::set<std::string> files;       ///< written
   std::vector<std::string> changed;  ///< not written: they are younger than the analysis
-  std::vector<std::string> errors;   ///< that could not be, each with the reason
+  std::vector<std::string> errors;   ///< repairs that could not be made, each with the reason
 };
 
 /// Repairs a finding whole or not at all. Equal repairs are made once. A file that was written at or after

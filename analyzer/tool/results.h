@@ -38,10 +38,10 @@ struct Result {
   std::optional<Level> level;  ///< nothing: not one of ours
   std::string function;
   std::string fingerprint;
-  std::string places;  ///< of both sides and where they meet, in whatever files
+  std::string places;  ///< places of both sides and where they meet, in any file
   Remark site;
   std::vector<Remark> notes;
-  clang::tooling::Diagnostic diagnostic;  ///< with the replacements
+  clang::tooling::Diagnostic diagnostic;  ///< the diagnostic with its replacements
   bool as_error = false;                  ///< --warnings-as-errors
   bool known = false;                     ///< the baseline has it
   bool repeated = false;                  ///< an earlier file had the same one: it stands in a header
@@ -67,7 +67,7 @@ struct FileResults {
   std::vector<std::pair<std::string, std::string>> hidden;  ///< latent findings not shown: check, fingerprint
   std::vector<std::string> not_followed;  ///< functions of other files that are given streams or events
   std::set<std::string> summaries_written, summaries_read;  ///< their names (tidy/summary_files.h)
-  std::vector<std::string> errors;                          ///< of the checks: a model file that cannot be read
+  std::vector<std::string> errors;                          ///< of the checks, such as a model file that cannot be read
   std::uint32_t functions_analyzed = 0;
   bool analysed = false;  ///< the checks ran
   std::string dump;

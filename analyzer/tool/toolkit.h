@@ -12,8 +12,8 @@ namespace streamsan::analyzer {
 /// The root of a CUDA toolkit, for --cuda-path.
 struct Toolkit {
   std::string root;
-  std::string include;                      ///< with cuda_runtime.h
-  std::vector<std::string> system_folders;  ///< that nvcc adds by itself: include/cccl since CUDA 13
+  std::string include;                      ///< the folder of cuda_runtime.h
+  std::vector<std::string> system_folders;  ///< folders that nvcc adds by itself: include/cccl since CUDA 13
 };
 
 /// Looks in this order: `option` (--cuda-path), CUDA_PATH and CUDA_HOME, the place of the nvcc that the entry names,

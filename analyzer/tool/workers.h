@@ -15,7 +15,7 @@
 namespace streamsan::analyzer {
 
 struct Job {
-  std::vector<std::string> arguments;  ///< of clang-tidy, the source last
+  std::vector<std::string> arguments;  ///< arguments of clang-tidy, the source last
   std::string sidecar;                 ///< file for the checks' own findings (tidy/sidecar.h)
   std::string output;                  ///< files for stdout and stderr
   std::string errors;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The options of the recorder's process, which there is none of here. Tests set them.
+// Stand-in for the recorder's options; tests set them.
 #include "interposer/tests/options_stub.h"
 
 #include "interposer/process.h"

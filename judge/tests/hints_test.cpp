@@ -138,8 +138,7 @@ TEST(PageableCopy, WhatALibraryDoesIsReportedInOneLine) {
   }
   const Hinted out = hinted(trace);
   EXPECT_EQ(out.findings.size(), 0u);
-  EXPECT_EQ(out.in_libraries,
-            "hints about what libraries do inside of themselves: pageable-copy in libcublas.so.13 (2 places)");
+  EXPECT_EQ(out.in_libraries, "hints about calls inside libraries: pageable-copy in libcublas.so.13 (2 places)");
 }
 
 /// `turns` times: make, use, end.
@@ -319,9 +318,8 @@ TEST(CopyInPieces, RowsOfAMatrix) {
   EXPECT_EQ(f.message, "257 small copies could be 1.");
   EXPECT_EQ(
       f.explanation,
-      "they come in 1 run, the longest of 257 copies of 256 bytes: each of the same size, the same distance behind "
-      "the one before on both sides, and with no other call in between. A copy costs some microseconds, however "
-      "few its bytes.");
+      "they come in 1 run, the longest of 257 copies of 256 bytes: all of one size, at equal distances in source and "
+      "destination, and without another call in between. A copy costs some microseconds, however few its bytes.");
   EXPECT_EQ(f.fix, "copy each run at once, where there are gaps by cuMemcpy2D or cuMemcpy2DAsync.");
   EXPECT_EQ(hinted(in_pieces(Pieces::Packed, 257)).findings.at(0).fix, "copy each run at once.");
 }

@@ -63,8 +63,8 @@ TEST(Wording, OrderThatIsNotSeenIsTheReasonForDoubt) {
   hazard.order_known = false;
   EXPECT_EQ(explanation(hazard, nouns()),
             "nothing makes stream 2 wait for stream 1 between cudaMemcpyAsync (host to device) (op #15) and kernel "
-            "consume(float const*) (op #18). Part of the order that this process makes is not seen (see the warning): "
-            "the two may be ordered by it.");
+            "consume(float const*) (op #18). StreamSan does not see all of this process's order (see the warning); "
+            "the unseen part may order the two.");
 }
 
 TEST(Wording, DriverProgramsReadDriverNames) {
@@ -316,7 +316,7 @@ TEST(Wording, InsideOfALibraryNoCallCanBeAdded) {
                 .find("give the library a stream that was created without cudaStreamNonBlocking, report it"),
             std::string::npos);
   hazard.allocation.kind = ordering::MemoryKind::Pinned;
-  EXPECT_NE(fix(hazard, words).find("give the library pageable memory (malloc) there"), std::string::npos);
+  EXPECT_NE(fix(hazard, words).find("give the library pageable memory (malloc): "), std::string::npos);
   words.framework = Framework::PyTorch;
   EXPECT_NE(fix(hazard, words).find("inside of cusolverDnXgeev"), std::string::npos)
       << "PyTorch can add no call either";

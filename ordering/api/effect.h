@@ -124,8 +124,8 @@ enum class ContextEnd : std::uint8_t {
 
 struct Effect {
   EffectKind kind = EffectKind::Pass;
-  Position object =
-      kAbsent;  ///< the handle or pointer made (an out-parameter), destroyed, synchronised, launched or freed
+  /// The handle or pointer made (an out-parameter), destroyed, synchronised, launched or freed.
+  Position object = kAbsent;
   Position dst = kAbsent;
   Position src = kAbsent;
   Position bytes = kAbsent;  ///< size in bytes; for fills the number of elements
@@ -143,26 +143,26 @@ struct Effect {
   Direction direction = Direction::ByAddress;
   CallForm form = CallForm::Asynchronous;
   RecordPoint point = RecordPoint::End;
-  bool hides_order =
-      false;  ///< Later: may make order that is not seen; a process that calls it has no certain findings
-              ///< from then on. Of a kind that is modelled: the same in a trace of a recorder for which it was Later
+  /// Later: may make order that is not seen; a process that calls it has no certain findings from then on. Of a kind
+  /// that is modelled: the same in a trace of a recorder for which it was Later.
+  bool hides_order = false;
   ContextEnd ends = ContextEnd::Counted;
   bool imported = false;  ///< EventCreate: another process has the event, too; what it does with it is not seen
-  bool exports_event =
-      false;  ///< Share: the event that is an argument is given to other processes, which may record it
+  /// Share: the event that is an argument is given to other processes, which may record it.
+  bool exports_event = false;
   bool switches_context = false;  ///< Pass: another context, perhaps of another device, becomes the current one
-  bool swaps_capture_mode =
-      false;                    ///< Pass: the thread's capture mode and the one that argument 0 points to change places
-  bool destroys_graph = false;  ///< Pass: the executable graph that is argument 0 is gone
-  Batch batch = Batch::None;    ///< StreamAction
-  bool semaphores = false;      ///< StreamAction, StreamJoinsAll: signals, or waits for, external semaphores
-  bool green = false;           ///< ContextRecord, ContextWait: of a CUgreenCtx
-  bool prefetch = false;        ///< StreamAction: it only moves what everybody may touch as before
-  bool runs_code = false;       ///< StreamAction: it launches a kernel, or uploads a graph, which may have kernels
-  bool given_pool = false;      ///< AllocAsync: of a pool that is given, which may be another device's
-  bool managed = false;         ///< GlobalLookup: the variable is a __managed__ one; else the driver must be asked
-  bool makes_kernel = false;    ///< FunctionLookup: a CUkernel; else a CUfunction
-  bool surface = false;         ///< TextureCreate: a surface object
+  /// Pass: the thread's capture mode and the one that argument 0 points to change places.
+  bool swaps_capture_mode = false;
+  bool destroys_graph = false;   ///< Pass: the executable graph that is argument 0 is gone
+  Batch batch = Batch::None;     ///< StreamAction
+  bool semaphores = false;       ///< StreamAction, StreamJoinsAll: signals, or waits for, external semaphores
+  bool green = false;            ///< ContextRecord, ContextWait: of a CUgreenCtx
+  bool prefetch = false;         ///< StreamAction: it only moves what everybody may touch as before
+  bool runs_code = false;        ///< StreamAction: it launches a kernel, or uploads a graph, which may have kernels
+  bool given_pool = false;       ///< AllocAsync: of a pool that is given, which may be another device's
+  bool managed = false;          ///< GlobalLookup: the variable is a __managed__ one; else the driver must be asked
+  bool makes_kernel = false;     ///< FunctionLookup: a CUkernel; else a CUfunction
+  bool surface = false;          ///< TextureCreate: a surface object
   bool asks_event_time = false;  ///< Pass: asks for the time between the events that are arguments 1 and 2. It is no
                                  ///< order (R-EVT-10), but a wait in front of it may be for the time only
   std::string_view

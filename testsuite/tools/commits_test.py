@@ -4,7 +4,7 @@
 
     commits_test.py ROOT
 
-In a repository made for the purpose.
+In a repository made for the purpose. And the messages of this tree's own commits since CHECKED_SINCE.
 """
 import pathlib
 import shutil
@@ -14,6 +14,7 @@ import tempfile
 import unittest
 
 ROOT = None
+CHECKED_SINCE = "587c7038615c5997446360b2127228bfefaa965d"  # some commits up to this one do not keep to the rules
 GOOD = "judge: one message\n\nIt says why.\n"
 
 
@@ -75,6 +76,17 @@ class Commits(unittest.TestCase):
         self.commit(GOOD)
         self.git("merge", "-q", "--no-ff", "-m", "Merge branch 'side'", "side")
         self.assertEqual(self.check("HEAD~1..HEAD"), (0, []))
+
+
+@unittest.skipUnless(shutil.which("git"), "scripts/check-commits asks git for the messages")
+class ThisTree(unittest.TestCase):
+    def test_commits_keep_to_the_rules(self):
+        known = subprocess.run(["git", "merge-base", "--is-ancestor", CHECKED_SINCE, "HEAD"], cwd=ROOT, capture_output=True)
+        if known.returncode:
+            self.skipTest(f"no history since {CHECKED_SINCE[:8]} here")
+        done = subprocess.run([sys.executable, ROOT / "scripts/check-commits", f"{CHECKED_SINCE}..HEAD"],
+                              capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
 
 
 if __name__ == "__main__":

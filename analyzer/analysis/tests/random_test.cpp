@@ -5,10 +5,11 @@
 // What is compared, for each pair of accesses to one variable, on every path of the program:
 //   1. SOUND. What the engine calls definite is, wherever both accesses happen, unordered and certain to the
 //      reference; what it calls latent is latent or worse. So what the reference orders, on one path, is no error.
-//   2. COMPLETE. Where the reference has an error on every path the engine tells one.
+//   2. COMPLETE. Where the reference has an error on every path the engine reports one.
 // Where the engine differs on purpose the reason is in reference_differences.def, and nowhere else.
 //
-// And random programs with loops, for which there is no second opinion: the analysis must end, and tell the same twice.
+// And random programs with loops, for which there is no second opinion: the analysis must end, and report the same
+// when run twice.
 //
 // STREAMSAN_RANDOM_PROGRAMS in the environment: how many programs of each mixture.
 #include <gtest/gtest.h>

@@ -114,9 +114,8 @@ TEST(Host, Tensors) {
   hazard.later.stream = stream("$current_stream");
   EXPECT_EQ(
       text(hazard),
-      "20: memory of tensor 't' goes back to the allocator, to be used again on the current stream, while "
-      "cudaMemcpyAsync "
-      "(host to device) on stream 'side' still writes it\n"
+      "20: memory of tensor 't' is returned to the allocator, which may reuse it on the current stream, while "
+      "cudaMemcpyAsync (host to device) on stream 'side' still writes it\n"
       "10: note: tensor 't' is written here, on stream 'side'\n"
       "3: note: 't' is allocated here\n"
       "20: note: call record_stream(side) on the tensor after its last use there, or let the current stream wait for "

@@ -29,7 +29,7 @@ void reduce_bucket(ProcessGroup& group, const at::Tensor& a, const at::Tensor& b
   at::Tensor flat = at::cat({a, b});
   group.all_reduce(flat, nccl);
 }
-// CHECK-MESSAGES: :[[@LINE-1]]:1: warning: memory of tensor 'flat' goes back to the allocator, to be used again on the stream of 'flat', while ncclAllReduce on stream 'nccl' still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:1: warning: memory of tensor 'flat' is returned to the allocator, which may reuse it on the stream of 'flat', while ncclAllReduce on stream 'nccl' still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-16]]:5: note: tensor 'flat' is read here, on stream 'nccl'
 // CHECK-NOTES: :[[@LINE-4]]:3: note: in the call to 'ProcessGroup::all_reduce' here
 // CHECK-NOTES: :[[@LINE-7]]:15: note: stream 'nccl' is created here (non-blocking)

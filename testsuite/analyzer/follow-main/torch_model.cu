@@ -54,7 +54,7 @@ void classify(Prefetcher& prefetcher, const Model& model, at::Tensor& counts) {
   while (std::optional<at::Tensor> batch = prefetcher.next()) {
     counts.add_(model(*batch));
   }
-// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'out' goes back to the allocator, to be used again on stream 'loader_', while what is called back on a stream of the caller's still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'out' is returned to the allocator, which may reuse it on stream 'loader_', while what is called back on a stream of the caller's still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-3]]:17: note: tensor 'out' is read here, on a stream of the caller's
 // CHECK-NOTES: :[[@LINE-18]]:22: note: 'out' is allocated here
 // CHECK-NOTES: :[[@LINE-24]]:14: note: in the call to 'normalized' here

@@ -79,7 +79,7 @@ at::Tensor contrast(const at::Tensor& slide) {
   while (auto batch = loader.next()) {
     squares.push_back(batch->mul(*batch));
   }
-// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of a tensor goes back to the allocator, to be used again on stream 'side_', while at::mul on a stream of the caller's still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of a tensor is returned to the allocator, which may reuse it on stream 'side_', while at::mul on a stream of the caller's still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-3]]:30: note: a tensor is read here, on a stream of the caller's
 // CHECK-NOTES: :[[@LINE-3]]:3: note: call record_stream(a stream of the caller's) on the tensor after its last use there, or let stream 'side_' wait for a stream of the caller's before the tensor is released
 // CHECK-NOTES: :[[@LINE-4]]:3: note: a call with arguments that were made up (--dump-ir shows them) was followed to here, with zeros for what the GPU computes

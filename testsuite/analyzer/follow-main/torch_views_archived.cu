@@ -42,7 +42,7 @@ class Archive {
     joined.record_stream(side_);
 #endif
   }
-// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of a tensor goes back to the allocator, to be used again on a stream of the caller's, while cudaMemcpyAsync on stream 'side_' still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of a tensor is returned to the allocator, which may reuse it on a stream of the caller's, while cudaMemcpyAsync on stream 'side_' still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-8]]:5: note: a tensor is read here, on stream 'side_'
 // CHECK-NOTES: :[[@LINE-7]]:16: note: an event is recorded here, after the read, but the host does not wait for it
 // CHECK-NOTES: :[[@LINE-24]]:75: note: stream 'side_' is created here (non-blocking)

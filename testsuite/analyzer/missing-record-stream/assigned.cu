@@ -28,7 +28,7 @@ void run(const at::Tensor& out, at::cuda::CUDAEvent& ready) {
   c10::cuda::CUDACachingAllocator::recordStream(block.storage().data_ptr(), side);
 #endif
   block = at::ones({1024}, at::kCUDA);
-// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'block' goes back to the allocator, to be used again on the stream of 'block', while at::Tensor::add_ on the current stream still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'block' is returned to the allocator, which may reuse it on the stream of 'block', while at::Tensor::add_ on the current stream still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-9]]:5: note: tensor 'block' is read here, on the current stream
 // CHECK-NOTES: :[[@LINE-16]]:32: note: the current stream is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-16]]:22: note: 'block' is allocated here

@@ -21,7 +21,7 @@ void run(float* out, int64_t n) {
   c10::cuda::CUDACachingAllocator::recordStream(values.storage().data_ptr(), side);
 #endif
 }
-// CHECK-MESSAGES: :[[@LINE-1]]:1: warning: memory of tensor 'values' goes back to the allocator, to be used again on the stream of 'values', while kernel 'scatter' on stream 'side' still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:1: warning: memory of tensor 'values' is returned to the allocator, which may reuse it on the stream of 'values', while kernel 'scatter' on stream 'side' still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-6]]:3: note: tensor 'values' is read here, on stream 'side'
 // CHECK-NOTES: :[[@LINE-12]]:15: note: stream 'side' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-11]]:23: note: 'values' is allocated here

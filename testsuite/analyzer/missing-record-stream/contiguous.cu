@@ -35,7 +35,7 @@ class Decoder {
     done_.record(side_);
     done_.block(caller);
   }
-// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'rows' goes back to the allocator, to be used again on the stream of 'rows', while kernel 'decode' on stream 'caller' still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'rows' is returned to the allocator, which may reuse it on the stream of 'rows', while kernel 'decode' on stream 'caller' still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-6]]:5: note: tensor 'rows' is read here, on stream 'caller'
 // CHECK-NOTES: :[[@LINE-3]]:3: note: call record_stream(caller) on the tensor after its last use there, or let the stream of 'rows' wait for stream 'caller' before the tensor is released
 // CHECK-NOTES: :[[@LINE-12]]:5: note: the two are treated as two streams: one waits here for work of the other

@@ -43,7 +43,7 @@ class Layer {
       scores = at::matmul(scaled, keys);
     }
     return at::softmax(scores, 0);
-// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'scores' goes back to the allocator, to be used again on the stream of 'scores', while at::softmax on the current stream still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'scores' is returned to the allocator, which may reuse it on the stream of 'scores', while at::softmax on the current stream still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-2]]:12: note: tensor 'scores' is read here, on the current stream
 // CHECK-NOTES: :[[@LINE-5]]:16: note: 'scores' is allocated here
 // CHECK-NOTES: :[[@LINE-4]]:5: note: call record_stream(the current stream) on the tensor after its last use there, or let the stream of 'scores' wait for the current stream before the tensor is released
@@ -74,7 +74,7 @@ class Offload {
       }
       copied_.record(copies_);
     }
-// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'half' goes back to the allocator, to be used again on the stream of 'half', while at::Tensor::copy_ on the current stream still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'half' is returned to the allocator, which may reuse it on the stream of 'half', while at::Tensor::copy_ on the current stream still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-5]]:9: note: tensor 'half' is read here, on the current stream
 // CHECK-NOTES: :[[@LINE-4]]:7: note: event 'this->copied_' is recorded here, after the read, but the host does not wait for it
 // CHECK-NOTES: :[[@LINE-12]]:25: note: 'half' is allocated here

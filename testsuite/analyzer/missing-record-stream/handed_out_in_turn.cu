@@ -56,7 +56,7 @@ void fit(const Sample& host, at::Tensor& total) {
   while (auto sample = loader.next()) {
     total.add_(sample->flux);
   }
-// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'sample' goes back to the allocator, to be used again on the stream of 'sample', while at::Tensor::add_ on the current stream still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'sample' is returned to the allocator, which may reuse it on the stream of 'sample', while at::Tensor::add_ on the current stream still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-3]]:5: note: tensor 'sample' is read here, on the current stream
 // CHECK-NOTES: :[[@LINE-19]]:19: note: 'sample' is allocated here
 // CHECK-NOTES: :[[@LINE-40]]:94: note: in the call to 'Loader::load' here

@@ -26,7 +26,7 @@ void in_a_line(const at::Tensor& x, at::Tensor& out) {
     out.add_(pair.a);
     join.record(side);
   }
-// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'pair.a' goes back to the allocator, to be used again on the stream of 'pair.a', while at::Tensor::add_ on the current stream still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'pair.a' is returned to the allocator, which may reuse it on the stream of 'pair.a', while at::Tensor::add_ on the current stream still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-4]]:5: note: tensor 'pair.a' is read here, on the current stream
 // CHECK-NOTES: :[[@LINE-4]]:5: note: event 'join' is recorded here, after the read, but the host does not wait for it
 // CHECK-NOTES: :[[@LINE-14]]:15: note: the current stream is created here (non-blocking)
@@ -76,7 +76,7 @@ void by_an_object(const at::Tensor& x, at::Tensor& out) {
   c10::cuda::CUDAStreamGuard guard(side);
   out.add_(twice);
 }
-// CHECK-MESSAGES: :[[@LINE-1]]:1: warning: memory of tensor 'twice' goes back to the allocator, to be used again on the stream of 'twice', while at::Tensor::add_ on the current stream still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:1: warning: memory of tensor 'twice' is returned to the allocator, which may reuse it on the stream of 'twice', while at::Tensor::add_ on the current stream still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-3]]:3: note: tensor 'twice' is read here, on the current stream
 // CHECK-NOTES: :[[@LINE-11]]:15: note: the current stream is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-10]]:22: note: 'twice' is allocated here
@@ -100,7 +100,7 @@ void in_turns(const at::Tensor& x, at::Tensor& out, int n) {
     }
     join.record(side);
   }
-// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'twice' goes back to the allocator, to be used again on the stream of 'twice', while at::Tensor::add_ on the current stream still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'twice' is returned to the allocator, which may reuse it on the stream of 'twice', while at::Tensor::add_ on the current stream still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-5]]:7: note: tensor 'twice' is read here, on the current stream
 // CHECK-NOTES: :[[@LINE-4]]:5: note: event 'join' is recorded here, after the read, but the host does not wait for it
 // CHECK-NOTES: :[[@LINE-19]]:15: note: the current stream is created here (non-blocking)
@@ -119,7 +119,7 @@ void drop(const at::Tensor& x, at::Tensor& out, c10::cuda::CUDAStream current, c
   out.add_(twice);
   join.record(side);
 }
-// CHECK-MESSAGES: :[[@LINE-1]]:1: warning: memory of tensor 'twice' goes back to the allocator, to be used again on the current stream, while at::Tensor::add_ on stream 'side' still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:1: warning: memory of tensor 'twice' is returned to the allocator, which may reuse it on the current stream, while at::Tensor::add_ on stream 'side' still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-4]]:3: note: tensor 'twice' is read here, on stream 'side'
 // CHECK-NOTES: :[[@LINE-4]]:3: note: event 'join' is recorded here, after the read, but the host does not wait for it
 // CHECK-NOTES: :[[@LINE+7]]:15: note: stream 'side' is created here (non-blocking)

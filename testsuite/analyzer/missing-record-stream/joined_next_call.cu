@@ -35,7 +35,7 @@ class Experts {
     }
     done_.block(current);
     return at::matmul(x, routed.weights);
-// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'routed.weights' goes back to the allocator, to be used again on the stream of 'routed.weights', while at::matmul on the current stream still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'routed.weights' is returned to the allocator, which may reuse it on the stream of 'routed.weights', while at::matmul on the current stream still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-2]]:12: note: tensor 'routed.weights' is read here, on the current stream
 // CHECK-NOTES: :[[@LINE-7]]:24: note: 'routed.weights' is allocated here
 // CHECK-NOTES: :[[@LINE-4]]:5: note: call record_stream(the current stream) on the tensor after its last use there, or let the stream of 'routed.weights' wait for the current stream before the tensor is released
@@ -65,7 +65,7 @@ class Offload {
     }
     copied_.record(side_);
   }
-// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'half' goes back to the allocator, to be used again on the stream of 'half', while at::Tensor::copy_ on the current stream still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'half' is returned to the allocator, which may reuse it on the stream of 'half', while at::Tensor::copy_ on the current stream still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-5]]:7: note: tensor 'half' is read here, on the current stream
 // CHECK-NOTES: :[[@LINE-4]]:5: note: event 'this->copied_' is recorded here, after the read, but the host does not wait for it
 // CHECK-NOTES: :[[@LINE-12]]:23: note: 'half' is allocated here

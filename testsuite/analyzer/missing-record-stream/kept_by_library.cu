@@ -37,7 +37,7 @@ at::Tensor alone() {
   last = rows;
 #endif
   return at::relu(rows);
-// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'rows' goes back to the allocator, to be used again on the stream of 'rows', while at::relu on the current stream still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'rows' is returned to the allocator, which may reuse it on the stream of 'rows', while at::relu on the current stream still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-2]]:10: note: tensor 'rows' is read here, on the current stream
 // CHECK-NOTES: :[[@LINE-10]]:12: note: 'rows' is allocated here
 // CHECK-NOTES: :[[@LINE-4]]:3: note: call record_stream(the current stream) on the tensor after its last use there, or let the stream of 'rows' wait for the current stream before the tensor is released
@@ -54,7 +54,7 @@ at::Tensor in_a_struct() {
   pages.push(page);
 #endif
   return at::relu(page.rows);
-// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'page.rows' goes back to the allocator, to be used again on the stream of 'page.rows', while at::relu on the current stream still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'page.rows' is returned to the allocator, which may reuse it on the stream of 'page.rows', while at::relu on the current stream still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-2]]:10: note: tensor 'page.rows' is read here, on the current stream
 // CHECK-NOTES: :[[@LINE-8]]:17: note: 'page.rows' is allocated here
 // CHECK-NOTES: :[[@LINE-4]]:3: note: call record_stream(the current stream) on the tensor after its last use there, or let the stream of 'page.rows' wait for the current stream before the tensor is released
@@ -71,7 +71,7 @@ at::Tensor latest_too() {
   latest = page;
 #endif
   return at::relu(page.rows);
-// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'page.rows' goes back to the allocator, to be used again on the stream of 'page.rows', while at::relu on the current stream still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'page.rows' is returned to the allocator, which may reuse it on the stream of 'page.rows', while at::relu on the current stream still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-2]]:10: note: tensor 'page.rows' is read here, on the current stream
 // CHECK-NOTES: :[[@LINE-8]]:17: note: 'page.rows' is allocated here
 // CHECK-NOTES: :[[@LINE-4]]:3: note: call record_stream(the current stream) on the tensor after its last use there, or let the stream of 'page.rows' wait for the current stream before the tensor is released

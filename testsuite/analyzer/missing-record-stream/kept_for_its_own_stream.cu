@@ -27,7 +27,7 @@ class Store {
     value.record_stream(stream_);
 #else
     value.record_stream(current);
-// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'value' goes back to the allocator, to be used again on the current stream, while at::Tensor::copy_ on stream 'this->stream_' still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'value' is returned to the allocator, which may reuse it on the current stream, while at::Tensor::copy_ on stream 'this->stream_' still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-7]]:7: note: tensor 'value' is read here, on stream 'this->stream_'
 // CHECK-NOTES: :[[@LINE-3]]:5: note: call record_stream(this->stream_) on the tensor after its last use there, or let the current stream wait for stream 'this->stream_' before the tensor is released
 // CHECK-NOTES: :[[@LINE-4]]:5: note: the tensor is kept here for the current stream alone, and so it is expected to end

@@ -19,7 +19,7 @@ void all_reduce(ncclComm_t communicator, const at::Tensor& a, const at::Tensor& 
   bucket.record_stream(comm);
 #endif
 }
-// CHECK-MESSAGES: :[[@LINE-1]]:1: warning: memory of tensor 'bucket' goes back to the allocator, to be used again on the stream of 'bucket', while ncclAllReduce on stream 'comm' still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:1: warning: memory of tensor 'bucket' is returned to the allocator, which may reuse it on the stream of 'bucket', while ncclAllReduce on stream 'comm' still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-6]]:3: note: tensor 'bucket' is read here, on stream 'comm'
 // CHECK-NOTES: :[[@LINE-12]]:15: note: stream 'comm' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-11]]:23: note: 'bucket' is allocated here

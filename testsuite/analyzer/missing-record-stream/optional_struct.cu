@@ -56,7 +56,7 @@ at::Tensor attend(Mailbox& box, const at::Tensor& query, const at::Tensor& keys,
   box.fetch(keys, values);
   Shard shard = box.open();
   return at::matmul(query, shard.keys);
-// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'shard.keys' goes back to the allocator, to be used again on the stream of 'shard.keys', while at::matmul on the current stream still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'shard.keys' is returned to the allocator, which may reuse it on the stream of 'shard.keys', while at::matmul on the current stream still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-2]]:10: note: tensor 'shard.keys' is read here, on the current stream
 // CHECK-NOTES: :[[@LINE-33]]:18: note: 'shard.keys' is allocated here
 // CHECK-NOTES: :[[@LINE-6]]:3: note: in the call to 'Mailbox::fetch' here

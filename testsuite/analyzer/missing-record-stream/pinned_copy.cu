@@ -17,7 +17,7 @@ void save(const at::Tensor& weights, int64_t count) {
   c10::cuda::CUDAStreamGuard guard(side);
   copy.copy_(weights, /*non_blocking=*/true);
 }
-// CHECK-MESSAGES: :[[@LINE-1]]:1: warning: memory of tensor 'copy' goes back to the allocator, to be used again on the stream of 'copy', while at::Tensor::copy_ on the current stream still writes it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:1: warning: memory of tensor 'copy' is returned to the allocator, which may reuse it on the stream of 'copy', while at::Tensor::copy_ on the current stream still writes it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-3]]:3: note: tensor 'copy' is written here, on the current stream
 // CHECK-NOTES: :[[@LINE-11]]:15: note: the current stream is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-8]]:15: note: 'copy' is allocated here

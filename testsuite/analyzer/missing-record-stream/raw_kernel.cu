@@ -24,7 +24,7 @@ void run(float* out, int64_t n) {
   index.record_stream(side);
 #endif
 }
-// CHECK-MESSAGES: :[[@LINE-1]]:1: warning: memory of tensor 'index' goes back to the allocator, to be used again on the stream of 'index', while kernel 'gather' on stream 'side' still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:1: warning: memory of tensor 'index' is returned to the allocator, which may reuse it on the stream of 'index', while kernel 'gather' on stream 'side' still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-7]]:3: note: tensor 'index' is read here, on stream 'side'
 // CHECK-NOTES: :[[@LINE-13]]:15: note: stream 'side' is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-12]]:22: note: 'index' is allocated here

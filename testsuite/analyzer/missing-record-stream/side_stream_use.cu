@@ -21,7 +21,7 @@ void run(const at::Tensor& out) {
     scratch.record_stream(side);
 #endif
   }
-// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'scratch' goes back to the allocator, to be used again on the stream of 'scratch', while at::Tensor::copy_ on the current stream still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'scratch' is returned to the allocator, which may reuse it on the stream of 'scratch', while at::Tensor::copy_ on the current stream still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-6]]:5: note: tensor 'scratch' is read here, on the current stream
 // CHECK-NOTES: :[[@LINE-14]]:32: note: the current stream is created here (non-blocking)
 // CHECK-NOTES: :[[@LINE-12]]:26: note: 'scratch' is allocated here

@@ -22,7 +22,7 @@ class Offloader {
     half.record_stream(side_);
 #endif
   }
-// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'half' goes back to the allocator, to be used again on the stream of 'half', while at::Tensor::copy_ on the current stream still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'half' is returned to the allocator, which may reuse it on the stream of 'half', while at::Tensor::copy_ on the current stream still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-6]]:5: note: tensor 'half' is read here, on the current stream
 // CHECK-NOTES: :[[@LINE-12]]:23: note: 'half' is allocated here
 // CHECK-NOTES: :[[@LINE-4]]:3: note: call record_stream(the current stream) on the tensor after its last use there, or let the stream of 'half' wait for the current stream before the tensor is released

@@ -35,7 +35,7 @@ at::Tensor train(Loader& loader, const at::Tensor& raw, const at::Tensor& weight
 #endif
   at::Tensor result = at::matmul(batch, weight);
   batch.reset();
-// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'batch' goes back to the allocator, to be used again on the stream of 'batch', while at::matmul on the current stream still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'batch' is returned to the allocator, which may reuse it on the stream of 'batch', while at::matmul on the current stream still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-3]]:23: note: tensor 'batch' is read here, on the current stream
 // CHECK-NOTES: :[[@LINE-21]]:24: note: 'batch' is allocated here
 // CHECK-NOTES: :[[@LINE-10]]:25: note: in the call to 'Loader::load' here

@@ -27,7 +27,7 @@ class Mine {
     sand.record_stream(side_);
 #endif
   }
-// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'sand' goes back to the allocator, to be used again on the stream of 'sand', while kernel 'sift' on stream 'this->side_' still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'sand' is returned to the allocator, which may reuse it on the stream of 'sand', while kernel 'sift' on stream 'this->side_' still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-6]]:5: note: tensor 'sand' is read here, on stream 'this->side_'
 // CHECK-NOTES: :[[@LINE+58]]:23: note: 'sand' is allocated here
 // CHECK-NOTES: :[[@LINE-11]]:23: note: in the call to 'Mine::begin' here
@@ -43,7 +43,7 @@ class Mine {
     sand.record_stream(side_);
 #endif
   }
-// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'sand' goes back to the allocator, to be used again on the stream of 'sand', while at::Tensor::contiguous on the current stream still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:3: warning: memory of tensor 'sand' is returned to the allocator, which may reuse it on the stream of 'sand', while at::Tensor::contiguous on the current stream still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE-7]]:22: note: tensor 'sand' is read here, on the current stream
 // CHECK-NOTES: :[[@LINE+42]]:23: note: 'sand' is allocated here
 // CHECK-NOTES: :[[@LINE-11]]:23: note: in the call to 'Mine::begin' here

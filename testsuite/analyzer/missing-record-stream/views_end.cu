@@ -34,7 +34,7 @@ class Reader {
       page.rows = SOURCE;
       use(page.rows, out, current);
     }
-// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'page.rows' goes back to the allocator, to be used again on the stream of 'page.rows', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'page.rows' is returned to the allocator, which may reuse it on the stream of 'page.rows', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE+55]]:5: note: tensor 'page.rows' is read here, on stream 'this->side_'
 // CHECK-NOTES: :[[@LINE-4]]:7: note: in the call to 'Reader::use' here
 // CHECK-NOTES: :[[@LINE+54]]:5: note: event 'this->done_' is recorded here, after the read, but the host does not wait for it
@@ -53,7 +53,7 @@ class Reader {
       std::optional<at::Tensor> rows = SOURCE;
       use(*rows, out, current);
     }
-// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'rows' goes back to the allocator, to be used again on the stream of 'rows', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'rows' is returned to the allocator, which may reuse it on the stream of 'rows', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE+36]]:5: note: tensor 'rows' is read here, on stream 'this->side_'
 // CHECK-NOTES: :[[@LINE-4]]:7: note: in the call to 'Reader::use' here
 // CHECK-NOTES: :[[@LINE+35]]:5: note: event 'this->done_' is recorded here, after the read, but the host does not wait for it
@@ -73,7 +73,7 @@ class Reader {
       rows = SOURCE;
       use(rows, out, current);
     }
-// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'rows' goes back to the allocator, to be used again on the stream of 'rows', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'rows' is returned to the allocator, which may reuse it on the stream of 'rows', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE+16]]:5: note: tensor 'rows' is read here, on stream 'this->side_'
 // CHECK-NOTES: :[[@LINE-4]]:7: note: in the call to 'Reader::use' here
 // CHECK-NOTES: :[[@LINE+15]]:5: note: event 'this->done_' is recorded here, after the read, but the host does not wait for it

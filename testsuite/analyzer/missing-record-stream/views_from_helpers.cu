@@ -32,7 +32,7 @@ class Reader {
       at::Tensor rows = first(whole, x);
       use(rows, out, current);
     }
-// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'rows' goes back to the allocator, to be used again on the stream of 'rows', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'rows' is returned to the allocator, which may reuse it on the stream of 'rows', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE+79]]:5: note: tensor 'rows' is read here, on stream 'this->side_'
 // CHECK-NOTES: :[[@LINE-4]]:7: note: in the call to 'Reader::use' here
 // CHECK-NOTES: :[[@LINE+78]]:5: note: event 'this->done_' is recorded here, after the read, but the host does not wait for it
@@ -50,7 +50,7 @@ class Reader {
       at::Tensor rows = named(whole, x);
       use(rows, out, current);
     }
-// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'rows' goes back to the allocator, to be used again on the stream of 'rows', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'rows' is returned to the allocator, which may reuse it on the stream of 'rows', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE+61]]:5: note: tensor 'rows' is read here, on stream 'this->side_'
 // CHECK-NOTES: :[[@LINE-4]]:7: note: in the call to 'Reader::use' here
 // CHECK-NOTES: :[[@LINE+60]]:5: note: event 'this->done_' is recorded here, after the read, but the host does not wait for it
@@ -69,7 +69,7 @@ class Reader {
       give(whole, x, rows);
       use(rows, out, current);
     }
-// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'rows' goes back to the allocator, to be used again on the stream of 'rows', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'rows' is returned to the allocator, which may reuse it on the stream of 'rows', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE+42]]:5: note: tensor 'rows' is read here, on stream 'this->side_'
 // CHECK-NOTES: :[[@LINE-4]]:7: note: in the call to 'Reader::use' here
 // CHECK-NOTES: :[[@LINE+41]]:5: note: event 'this->done_' is recorded here, after the read, but the host does not wait for it
@@ -89,7 +89,7 @@ class Reader {
       Halves taken = std::move(halves);
       use(taken.low, out, current);
     }
-// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'taken.low' goes back to the allocator, to be used again on the stream of 'taken.low', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'taken.low' is returned to the allocator, which may reuse it on the stream of 'taken.low', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE+22]]:5: note: tensor 'taken.low' is read here, on stream 'this->side_'
 // CHECK-NOTES: :[[@LINE-4]]:7: note: in the call to 'Reader::use' here
 // CHECK-NOTES: :[[@LINE+21]]:5: note: event 'this->done_' is recorded here, after the read, but the host does not wait for it

@@ -30,7 +30,7 @@ class Reader {
       member_ = KEPT(rows, x).view({64});
       use(rows, out, current);
     }
-// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'rows' goes back to the allocator, to be used again on the stream of 'rows', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'rows' is returned to the allocator, which may reuse it on the stream of 'rows', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE+120]]:5: note: tensor 'rows' is read here, on stream 'this->side_'
 // CHECK-NOTES: :[[@LINE-4]]:7: note: in the call to 'Reader::use' here
 // CHECK-NOTES: :[[@LINE+119]]:5: note: event 'this->done_' is recorded here, after the read, but the host does not wait for it
@@ -47,7 +47,7 @@ class Reader {
       optional_ = KEPT(rows, x).narrow(0, 0, 4);
       use(rows, out, current);
     }
-// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'rows' goes back to the allocator, to be used again on the stream of 'rows', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'rows' is returned to the allocator, which may reuse it on the stream of 'rows', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE+103]]:5: note: tensor 'rows' is read here, on stream 'this->side_'
 // CHECK-NOTES: :[[@LINE-4]]:7: note: in the call to 'Reader::use' here
 // CHECK-NOTES: :[[@LINE+102]]:5: note: event 'this->done_' is recorded here, after the read, but the host does not wait for it
@@ -64,7 +64,7 @@ class Reader {
       list_.push_back(KEPT(rows, x)[0]);
       use(rows, out, current);
     }
-// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'rows' goes back to the allocator, to be used again on the stream of 'rows', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'rows' is returned to the allocator, which may reuse it on the stream of 'rows', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE+86]]:5: note: tensor 'rows' is read here, on stream 'this->side_'
 // CHECK-NOTES: :[[@LINE-4]]:7: note: in the call to 'Reader::use' here
 // CHECK-NOTES: :[[@LINE+85]]:5: note: event 'this->done_' is recorded here, after the read, but the host does not wait for it
@@ -81,7 +81,7 @@ class Reader {
       keep(KEPT(rows, x).view({64}));
       use(rows, out, current);
     }
-// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'rows' goes back to the allocator, to be used again on the stream of 'rows', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'rows' is returned to the allocator, which may reuse it on the stream of 'rows', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE+69]]:5: note: tensor 'rows' is read here, on stream 'this->side_'
 // CHECK-NOTES: :[[@LINE-4]]:7: note: in the call to 'Reader::use' here
 // CHECK-NOTES: :[[@LINE+68]]:5: note: event 'this->done_' is recorded here, after the read, but the host does not wait for it
@@ -98,7 +98,7 @@ class Reader {
       member_ = KEPT(rows, x).contiguous();
       use(rows, out, current);
     }
-// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'rows' goes back to the allocator, to be used again on the stream of 'rows', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'rows' is returned to the allocator, which may reuse it on the stream of 'rows', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE+52]]:5: note: tensor 'rows' is read here, on stream 'this->side_'
 // CHECK-NOTES: :[[@LINE-4]]:7: note: in the call to 'Reader::use' here
 // CHECK-NOTES: :[[@LINE+51]]:5: note: event 'this->done_' is recorded here, after the read, but the host does not wait for it
@@ -115,7 +115,7 @@ class Reader {
       list_ = KEPT(rows, x).chunk(2);
       use(rows, out, current);
     }
-// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'rows' goes back to the allocator, to be used again on the stream of 'rows', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'rows' is returned to the allocator, which may reuse it on the stream of 'rows', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE+35]]:5: note: tensor 'rows' is read here, on stream 'this->side_'
 // CHECK-NOTES: :[[@LINE-4]]:7: note: in the call to 'Reader::use' here
 // CHECK-NOTES: :[[@LINE+34]]:5: note: event 'this->done_' is recorded here, after the read, but the host does not wait for it
@@ -135,7 +135,7 @@ class Reader {
       member_ = rows;
 #endif
     }
-// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'rows' goes back to the allocator, to be used again on the stream of 'rows', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
+// CHECK-MESSAGES: :[[@LINE-1]]:5: warning: memory of tensor 'rows' is returned to the allocator, which may reuse it on the stream of 'rows', while at::Tensor::add_ on stream 'this->side_' still reads it [streamsan-missing-record-stream]
 // CHECK-NOTES: :[[@LINE+15]]:5: note: tensor 'rows' is read here, on stream 'this->side_'
 // CHECK-NOTES: :[[@LINE-8]]:7: note: in the call to 'Reader::use' here
 // CHECK-NOTES: :[[@LINE+14]]:5: note: event 'this->done_' is recorded here, after the read, but the host does not wait for it

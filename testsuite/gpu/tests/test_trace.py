@@ -56,7 +56,7 @@ class WithoutPlaces(unittest.TestCase):
     def test_paths_and_command_line_go_and_the_rest_stays(self):
         path, build_id = b"/home/someone/bin/program", b"\x11\x22\x33\x44"
         module = bytearray(record("Module", 0, continuations=1))
-        struct.pack_into("<QQ", module, 16 + 3 * 8, len(path), len(build_id))
+        struct.pack_into("<QQ", module, trace.word_at(0, "Module", "path_bytes"), len(path), len(build_id))
         module[64:128] = (path + build_id).ljust(64, b"\0")
         data = bytearray(made([record("Copy", 0), bytes(module), record("Copy", 1)]))
         data[80 : 80 + len(path)] = path
@@ -66,7 +66,7 @@ class WithoutPlaces(unittest.TestCase):
         for word in (b"home", b"someone", b"--to"):
             self.assertNotIn(word, out)
         at = trace.HEADER_BYTES + 64
-        length, identity = struct.unpack_from("<QQ", out, at + 40)
+        length, identity = struct.unpack_from("<QQ", out, trace.word_at(at, "Module", "path_bytes"))
         self.assertEqual(out[at + 64 : at + 64 + length], b"program")
         self.assertEqual(out[at + 64 + length : at + 64 + length + identity], build_id)
         self.assertEqual(out[at + 128 :], bytes(data)[at + 128 :])

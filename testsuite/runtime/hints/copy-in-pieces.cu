@@ -8,7 +8,7 @@
 // RUN: env STREAMSAN_OPTIONS=hints=1 %silent %t.fixed
 //
 // CHECK: NOTE: streamsan: copy-in-pieces: 512 small copies could be 1.
-// CHECK-NEXT: Evidence: they come in 1 run, the longest of 512 copies of 256 bytes: each of the same size, the same distance behind the one before on both sides, and with no other call in between. A copy costs some microseconds, however few its bytes.
+// CHECK-NEXT: Evidence: they come in 1 run, the longest of 512 copies of 256 bytes: all of one size, at equal distances in source and destination, and without another call in between. A copy costs some microseconds, however few its bytes.
 // CHECK-NEXT: cudaMemcpy (host to device) on the legacy default stream, op #1
 // CHECK-NEXT: main{{.*}}[[COPY]]
 // CHECK-NEXT: Fix: copy each run at once, where there are gaps by cudaMemcpy2D or cudaMemcpy2DAsync.

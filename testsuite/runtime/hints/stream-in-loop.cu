@@ -8,7 +8,7 @@
 // RUN: env STREAMSAN_OPTIONS=hints=1 %silent %t.fixed
 //
 // CHECK: NOTE: streamsan: alloc-in-loop: cudaStreamCreate and cudaStreamDestroy are called again and again between kernels: 200 and 200 times.
-// CHECK-NEXT: Evidence: 199 of 200 calls of cudaStreamCreate come after the end of what an earlier one made, with 199 kernels in between in all. To make and end a stream takes as long as to launch a few kernels.
+// CHECK-NEXT: Evidence: 199 of 200 calls of cudaStreamCreate come after the end of what an earlier one made, with 199 kernels in between in all. Creating and destroying a stream takes as long as launching a few kernels.
 // CHECK-NEXT: cudaStreamCreate
 // CHECK-NEXT: main{{.*}}[[CREATE]]
 // CHECK-NEXT: cudaStreamDestroy

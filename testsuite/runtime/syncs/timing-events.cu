@@ -7,7 +7,7 @@
 //
 // CHECK-NOT: sync unneeded
 // CHECK: sync timing: cudaEventSynchronize ([[SYNC]]) is needed for timing only.
-// CHECK: Why: cudaEventElapsedTime asks for the time up to an event that it waits for.
+// CHECK: Why: cudaEventElapsedTime measures the time up to an event that it waits for.
 // CHECK: 1 timing
 #include "syncs.h"
 
