@@ -9,18 +9,12 @@
 #include <utility>
 
 #include "analyzer/lowering/symbols.h"
-#include "clang/AST/Attr.h"
 #include "clang/AST/Decl.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
 #include "clang/AST/ExprCXX.h"
 
 namespace streamsan::analyzer {
-
-inline bool is_for_gpu_alone(const clang::FunctionDecl& function) {
-  return function.hasAttr<clang::CUDAGlobalAttr>() ||
-         (function.hasAttr<clang::CUDADeviceAttr>() && !function.hasAttr<clang::CUDAHostAttr>());
-}
 
 class OwnCodeVisitor : public clang::DynamicRecursiveASTVisitor {
   using Base = clang::DynamicRecursiveASTVisitor;
@@ -34,12 +28,12 @@ class OwnCodeVisitor : public clang::DynamicRecursiveASTVisitor {
     if (declaration->getLocation().isValid() && symbols_.in_system_header(*declaration)) return true;
     const auto* function = llvm::dyn_cast<clang::FunctionDecl>(declaration);
     if (function == nullptr) return Base::TraverseDecl(declaration);
-    if (function->isDependentContext() || is_for_gpu_alone(*function)) return true;
+    if (function->isDependentContext() || runs_on_device_only(*function)) return true;
     return in_function(*function, [&] { return Base::TraverseDecl(declaration); });
   }
   bool TraverseLambdaExpr(clang::LambdaExpr* lambda) override {
     const clang::CXXMethodDecl* body = lambda->getCallOperator();
-    if (body == nullptr || body->isDependentContext() || is_for_gpu_alone(*body)) return true;
+    if (body == nullptr || body->isDependentContext() || runs_on_device_only(*body)) return true;
     return in_function(*body, [&] { return Base::TraverseLambdaExpr(lambda); });
   }
 
