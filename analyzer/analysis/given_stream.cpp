@@ -38,6 +38,13 @@ bool only_read(const ir::Function& function, ir::PlaceId reference) {
          has_op(function, [&](const Op& op) { return op.kind == OpKind::Enqueue && op.stream.place == reference; });
 }
 
+/// `cublasSetStream(handle, context.stream)`. The stream of a handle that nobody has set is the default one.
+bool set_here(const ir::Function& function, ir::PlaceId stream) {
+  return has_op(function, [&](const Op& op) {
+    return op.target == stream && op.kind == OpKind::Assign && op.source.kind == Operand::Kind::Value;
+  });
+}
+
 /// `cudaStream_t s = 0;`
 bool set_to_default(const ir::Function& function, ir::PlaceId stream) {
   return has_op(function, [&](const Op& op) {
@@ -123,6 +130,7 @@ bool is_at_hand(const ir::Function& function, const ir::Program& program, ir::Pl
     if (place.kind != Place::Kind::Field) return false;
     const ir::PlaceId root = ir::root(function, stream).place;
     if (root == ir::kNoPlace || function[root].kind != Place::Kind::Parameter) return false;
+    if (ir::is(place, ir::Hidden::Stream) && !set_here(function, stream)) return false;
     const auto field = program.fields.find(ir::field_key(function, stream));
     if (field != program.fields.end() && (field->second.stream_kind || field->second.unset)) return false;
   }

@@ -258,9 +258,7 @@ class Candidates : public clang::DynamicRecursiveASTVisitor {
     if (!function->doesThisDeclarationHaveABody() || function->isDependentContext() || function->isMain() ||
         function->isOverloadedOperator() || function->isConsteval() || registers(*function) || !is_here(*function))
       return true;
-    if (function->hasAttr<clang::CUDAGlobalAttr>()) return true;
-    if (function->hasAttr<clang::CUDADeviceAttr>() && !function->hasAttr<clang::CUDAHostAttr>()) return true;
-    functions.push_back(function);
+    if (!runs_on_device_only(*function)) functions.push_back(function);
     return true;
   }
   bool VisitCXXMethodDecl(clang::CXXMethodDecl* method) override {

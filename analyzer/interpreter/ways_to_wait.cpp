@@ -126,11 +126,6 @@ bool is_plain(const clang::CXXRecordDecl& record) {
          std::ranges::all_of(record.methods(), [](const clang::CXXMethodDecl* each) { return each->isImplicit(); });
 }
 
-bool runs_on_device(const clang::FunctionDecl& function) {
-  return function.hasAttr<clang::CUDAGlobalAttr>() ||
-         (function.hasAttr<clang::CUDADeviceAttr>() && !function.hasAttr<clang::CUDAHostAttr>());
-}
-
 bool is_handle(Symbols& symbols, QualType type) {
   const ir::TypeKind kind = symbols.kind(type);
   return kind == ir::TypeKind::Stream || kind == ir::TypeKind::Event;
@@ -238,7 +233,7 @@ class WaysToWait::Walk : public clang::DynamicRecursiveASTVisitor {
     if (declaration->getLocation().isValid() && symbols_.in_system_header(*declaration)) return true;
     const auto* function = llvm::dyn_cast<clang::FunctionDecl>(declaration);
     if (function == nullptr) return Base::TraverseDecl(declaration);
-    if (runs_on_device(*function)) return true;
+    if (runs_on_device_only(*function)) return true;
     Body& body = kept_.bodies[&pattern_of(*function)];
     body.there = body.there || function->doesThisDeclarationHaveABody();
     Body* const before = std::exchange(body_, &body);
@@ -292,7 +287,7 @@ class WaysToWait::Walk : public clang::DynamicRecursiveASTVisitor {
   void meet(const clang::FunctionDecl& function) {
     const auto* method = llvm::dyn_cast<clang::CXXMethodDecl>(&function);
     const bool of_lambda = method != nullptr && method->getParent()->isLambda();  // its body is this one's
-    if (of_lambda || runs_on_device(function) || function.getBuiltinID() != 0) return;
+    if (of_lambda || runs_on_device_only(function) || function.getBuiltinID() != 0) return;
     const Symbols::Known& known = symbols_.known(function);
     if (method != nullptr && method->getAccess() == clang::AS_private)
       body_->reads.insert(pattern_of(*method->getParent()));

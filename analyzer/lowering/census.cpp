@@ -34,11 +34,6 @@ namespace {
 
 using api::EffectKind;
 
-bool on_device_only(const clang::FunctionDecl& function) {
-  if (function.hasAttr<clang::CUDAGlobalAttr>()) return true;
-  return function.hasAttr<clang::CUDADeviceAttr>() && !function.hasAttr<clang::CUDAHostAttr>();
-}
-
 /// Orders something, or makes or uses what can be ordered.
 bool matters(const Model& model) {
   switch (model.action) {
@@ -149,7 +144,7 @@ void Census::visit_members(const clang::CXXRecordDecl& record) {
 void Census::visit(const clang::FunctionDecl& function) {
   const clang::FunctionDecl* definition = nullptr;
   if (function.isDependentContext() || !function.hasBody(definition) || definition == nullptr) return;
-  if (definition->isDependentContext() || on_device_only(*definition) || definition->isConsteval()) return;
+  if (definition->isDependentContext() || runs_on_device_only(*definition) || definition->isConsteval()) return;
   Node*& known = by_function_[canonical(function)];
   if (known != nullptr) return;
   nodes_.push_back(std::make_unique<Node>());

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A visitor of the code that a translation unit brings itself: no system headers, instantiations in place of templates,
-// the bodies of lambdas. It knows the function that it is in.
+// A visitor of the host code that a translation unit brings itself: no system headers, instantiations in place of
+// templates, the bodies of lambdas. It knows the function that it is in. Functions that run on the GPU alone are left
+// out: they have no streams of the host's, and neither containers nor shared pointers; a file with hundreds of
+// instances of a kernel consists of little else.
 #pragma once
 
 #include <utility>
@@ -26,12 +28,12 @@ class OwnCodeVisitor : public clang::DynamicRecursiveASTVisitor {
     if (declaration->getLocation().isValid() && symbols_.in_system_header(*declaration)) return true;
     const auto* function = llvm::dyn_cast<clang::FunctionDecl>(declaration);
     if (function == nullptr) return Base::TraverseDecl(declaration);
-    if (function->isDependentContext()) return true;
+    if (function->isDependentContext() || runs_on_device_only(*function)) return true;
     return in_function(*function, [&] { return Base::TraverseDecl(declaration); });
   }
   bool TraverseLambdaExpr(clang::LambdaExpr* lambda) override {
     const clang::CXXMethodDecl* body = lambda->getCallOperator();
-    if (body == nullptr || body->isDependentContext()) return true;
+    if (body == nullptr || body->isDependentContext() || runs_on_device_only(*body)) return true;
     return in_function(*body, [&] { return Base::TraverseLambdaExpr(lambda); });
   }
 

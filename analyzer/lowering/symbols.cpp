@@ -15,6 +15,7 @@
 
 #include "analyzer/ir/unnamed.h"
 #include "clang/AST/ASTContext.h"
+#include "clang/AST/Attr.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/Basic/SourceManager.h"
@@ -52,6 +53,11 @@ std::string range_algorithm(const clang::FunctionDecl& function) {
 }
 
 }  // namespace
+
+bool runs_on_device_only(const clang::FunctionDecl& function) {
+  if (function.hasAttr<clang::CUDAGlobalAttr>()) return true;
+  return function.hasAttr<clang::CUDADeviceAttr>() && !function.hasAttr<clang::CUDAHostAttr>();
+}
 
 Symbols::Symbols(clang::ASTContext& context, const Models& models) : context_(context), models_(models) {}
 

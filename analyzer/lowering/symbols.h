@@ -23,6 +23,9 @@ class SourceManager;
 
 namespace streamsan::analyzer {
 
+/// A kernel, or a function of the device that the host does not have.
+bool runs_on_device_only(const clang::FunctionDecl& function);
+
 class Symbols {
  public:
   Symbols(clang::ASTContext& context, const Models& models);
