@@ -11,6 +11,7 @@ program may tell of itself while it is checked.
     streamsan.mark("epoch 3")               and say in which part of the run something was done
     with streamsan.no_sync(): ...           a wait of this thread for the GPU in here is reported
     streamsan.findings()                    what was found so far, for tests
+    %load_ext streamsan                     in a notebook: each cell prints what was found in it, see _notebook.py
 
 In a process that is not recorded all of these do nothing and cost next to nothing. docs/python.md has the details.
 """
@@ -96,6 +97,18 @@ def findings(errors_only=False, timeout=60):
     """
     from ._findings import ask_for_findings
     return ask_for_findings(errors_only, timeout)
+
+
+def load_ipython_extension(shell):
+    """%load_ext streamsan, in a notebook or IPython's shell: each cell prints what was found while it ran."""
+    from ._notebook import load
+    load(shell)
+
+
+def unload_ipython_extension(shell):
+    """%unload_ext streamsan."""
+    from ._notebook import unload
+    unload(shell)
 
 
 def _memory_of(subject):
