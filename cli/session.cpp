@@ -199,7 +199,9 @@ void Session::add(Verdict verdict) {
     count(log.summary, finding);
     count(process.summary, finding);
     count(total_, finding);
-    if (!finding.suppressed && finding.severity <= Severity::Latent && !log.has_first) {
+    // The first of the worst.
+    if (!finding.suppressed && finding.severity <= Severity::Latent &&
+        (!log.has_first || finding.severity < log.first.severity)) {
       log.has_first = true;
       log.first = finding;
     }

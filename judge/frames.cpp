@@ -92,6 +92,11 @@ bool is_in_file_of_program(const report::Frame& frame) {
   return is_python(frame) && !is_text(frame) && !is_python_package(frame.file);
 }
 
+/// Of the wheel's own package, which may lie anywhere in PYTHONPATH.
+bool is_own_package(std::string_view path) {
+  return path.ends_with(".py") && path.find("/streamsan/_") != std::string_view::npos;
+}
+
 /// A library frame, and not one only because Python's packages are.
 bool is_cudas(const report::Frame& frame) {
   return frame.library && !is_python(frame) && (is_library_module(frame.module) || !is_python_package(frame.module)) &&
@@ -137,7 +142,7 @@ bool is_interpreter_module(std::string_view path) {
 
 bool is_python_package(std::string_view path) {
   const std::size_t library = path.find("/lib/python3.");
-  return path.find("/site-packages/") != std::string_view::npos ||
+  return is_own_package(path) || path.find("/site-packages/") != std::string_view::npos ||
          path.find("/dist-packages/") != std::string_view::npos || path.starts_with("<frozen ") ||
          path.starts_with("<eval_with_key>") || path.find("/torchinductor_") != std::string_view::npos ||
          (library != std::string_view::npos && path.find('/', library + 5) != std::string_view::npos);

@@ -6,6 +6,8 @@
 namespace streamsan::judge {
 namespace {
 
+using ordering::Access;
+using ordering::AccessSource;
 using ordering::Hazard;
 using ordering::HazardKind;
 using ordering::NearestEdge;
@@ -91,6 +93,8 @@ class Fix {
   [[nodiscard]] Advice by_nearest() const;
   /// Can the program change how the event is used?
   [[nodiscard]] bool event_in_reach() const;
+  /// Is it known that the block is of another stream than the earlier one?
+  [[nodiscard]] bool made_elsewhere() const;
   [[nodiscard]] std::string keep_memory(const Advice& order) const;
   [[nodiscard]] std::string perhaps_reused(const Advice& order) const;
   /// Which stream the earlier one is, unless `order` says it.
@@ -129,14 +133,25 @@ std::string Fix::host_waits() const {
          (overwrites_source(hazard_) ? "; or write to another buffer" : "");
 }
 
+bool Fix::made_elsewhere() const {
+  const Access& later = hazard_.later;
+  // A block is released and handed out in the stream that it was made in: the allocator keeps blocks by stream. What
+  // that stream itself did with the block is before both, so the earlier one is in another. Of a MemPool the later one
+  // is a use, and says nothing of the block's stream. cudaMallocAsync has no blocks.
+  const bool by_allocator = (hazard_.kind == HazardKind::ReleaseWhileInUse && later.source == AccessSource::Free) ||
+                            (hazard_.kind == HazardKind::ReuseWhileInUse && later.source == AccessSource::Allocate);
+  return by_allocator && later.on_stream && hazard_.earlier.stream != later.stream;
+}
+
 /// Of PyTorch's allocator: it can do the waiting, if it knows. It knows of the stream that the tensor was made in, and
 /// record_stream() of that one does nothing.
 std::string Fix::keep_memory(const Advice& order) const {
   const std::string freed =
       hazard_.kind == HazardKind::ReuseWhileInUse ? "it is freed" + nouns_.freed_at : nouns_.later_at;
-  return "call tensor.record_stream(" + earlier_.text + ") for the tensor of " + nouns_.earlier_at +
-         ", if it was made in another stream than " + earlier_.text + ", before " + freed + where_earlier(order) +
-         "; or " + order.text;
+  const std::string unless =
+      made_elsewhere() ? " before " : ", if it was made in another stream than " + earlier_.text + ", before ";
+  return "call tensor.record_stream(" + earlier_.text + ") for the tensor of " + nouns_.earlier_at + unless + freed +
+         where_earlier(order) + "; or " + order.text;
 }
 
 bool Fix::event_in_reach() const {

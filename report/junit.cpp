@@ -96,7 +96,8 @@ std::string junit(const Results& results, const FormatContext& context) {
              attribute("name", name);
     cases += ">\n";
     const std::string all = text(finding, {});
-    if (!first && !finding.suppressed && finding.severity <= Severity::Latent) first = &finding;
+    if (!finding.suppressed && finding.severity <= Severity::Latent && (!first || finding.severity < first->severity))
+      first = &finding;
     if (finding.suppressed) {
       ++counts.skipped;
       cases += element("skipped", "suppressed", "", "");

@@ -58,6 +58,12 @@ TEST_F(Check, SeveralTraces) {
   EXPECT_TRUE(has(result.error, "SUMMARY: streamsan: 1 error, 1 latent; first: ")) << result.error;
 }
 
+TEST_F(Check, TheSummaryNamesTheFirstOfTheWorst) {
+  const std::string race = "SUMMARY: streamsan: 1 error, 1 latent; first: read-after-write race";
+  EXPECT_TRUE(has(streamsan({"check", saved("race"), saved("latent")}).error, race));
+  EXPECT_TRUE(has(streamsan({"check", saved("latent"), saved("race")}).error, race));
+}
+
 TEST_F(Check, ATruncatedTraceIsReadAsFarAsItIsWhole) {
   trace::TraceBuilder trace = sample_trace("race");
   for (int i = 0; i < 10; ++i) trace.fill_async(1, 0x700000000000, 1);

@@ -191,11 +191,13 @@ TEST(Frames, PackagesAndInterpretersAreKnownByTheirPaths) {
   for (const char* yes :
        {"/venv/lib/python3.12/site-packages/torch/nn/module.py", "/usr/lib/python3/dist-packages/numpy/a.py",
         "/usr/lib/python3.11/threading.py", "/usr/lib/python3.14t/queue.py", "<frozen importlib._bootstrap>",
-        "<eval_with_key>.5", "/tmp/torchinductor_me/ab/cabcd.py"}) {
+        "<eval_with_key>.5", "/tmp/torchinductor_me/ab/cabcd.py", "/home/me/packages/streamsan/_regions.py",
+        "/opt/streamsan/__init__.py"}) {
     EXPECT_TRUE(is_python_package(yes)) << yes;
   }
   for (const char* no :
-       {"/home/me/train.py", "train.py", "<string>", "/home/me/lib/python3.py", "/home/me/torchinductor.py", ""}) {
+       {"/home/me/train.py", "train.py", "<string>", "/home/me/lib/python3.py", "/home/me/torchinductor.py",
+        "/home/me/streamsan/train.py", "/home/me/streamsan/_native.so", ""}) {
     EXPECT_FALSE(is_python_package(no)) << no;
   }
   for (const char* yes :

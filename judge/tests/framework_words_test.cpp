@@ -263,6 +263,39 @@ TEST(FrameworkWords, PyTorchsAllocatorIsToldOfTheStream) {
   EXPECT_EQ(fix(race(NearestEdge::None, HazardKind::WriteAfterRead), words).find("record_stream"), std::string::npos);
 }
 
+TEST(FrameworkWords, TheStreamOfABlockIsKnownToBeAnother) {
+  Nouns words = nouns(Framework::PyTorch);
+  words.memory_of_framework = true;
+  words.freed_at = " (train.py:85)";
+  const std::string hedge = ", if it was made in another stream than s1,";
+  Hazard release = race(NearestEdge::None, HazardKind::ReleaseWhileInUse);
+  release.earlier.stream = ordering::StreamId{1};
+  release.later = {.stream = ordering::StreamId{2}, .mode = AccessMode::Write, .source = AccessSource::Free};
+  words.later_at = "the block's release (train.py:85)";
+  EXPECT_TRUE(fix(release, words)
+                  .starts_with("call tensor.record_stream(s1) for the tensor of cudaMemcpyAsync (host to device) "
+                               "(train.py:61) before the block's release (train.py:85); or call s2.wait_stream(s1) "));
+
+  Hazard reuse = release;
+  reuse.kind = HazardKind::ReuseWhileInUse;
+  reuse.later.source = AccessSource::Allocate;
+  words.later_at = "the block's reuse (train.py:88)";
+  EXPECT_TRUE(fix(reuse, words)
+                  .starts_with("call tensor.record_stream(s1) for the tensor of cudaMemcpyAsync (host to device) "
+                               "(train.py:61) before it is freed (train.py:85); or call s2.wait_stream(s1) "));
+
+  // Of a MemPool it is the first use that meets the earlier life.
+  reuse.later.source = AccessSource::Kernel;
+  EXPECT_NE(fix(reuse, words).find(hedge), std::string::npos);
+  // Of cudaMallocAsync.
+  release.kind = HazardKind::FreeWhileInUse;
+  EXPECT_NE(fix(release, words).find(hedge), std::string::npos);
+  // Never so.
+  release.kind = HazardKind::ReleaseWhileInUse;
+  release.later.stream = release.earlier.stream;
+  EXPECT_NE(fix(release, words).find(hedge), std::string::npos);
+}
+
 TEST(FrameworkWords, MemoryOfTheHostKnowsNoRecordStream) {
   Nouns words = nouns(Framework::PyTorch);
   words.memory_of_framework = true;

@@ -45,6 +45,12 @@ TEST(Junit, ErrorsFailAndTheRestIsSkipped) {
   EXPECT_TRUE(has(out, "<skipped message=\"suppressed\"/>"));
 }
 
+TEST(Junit, TheSummaryNamesTheFirstOfTheWorst) {
+  const std::vector<Finding> findings{sample_misuse(), sample_race()};
+  const std::string out = junit({findings, {.errors = 1, .latent = 1}}, kContext);
+  EXPECT_TRUE(has(out, "SUMMARY: streamsan: 1 error, 1 latent; first: read-after-write race")) << out;
+}
+
 TEST(Junit, ARunThatWasNotJudgedWholeIsAnError) {
   const std::string out = junit({{}, {.whole = false, .warnings = {"x.trace: cut <short>\n"}}}, kContext);
   EXPECT_TRUE(has(out, "errors=\"1\"")) << out;

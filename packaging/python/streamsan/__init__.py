@@ -11,6 +11,8 @@ program may tell of itself while it is checked.
     streamsan.mark("epoch 3")               and say in which part of the run something was done
     with streamsan.no_sync(): ...           a wait of this thread for the GPU in here is reported
     streamsan.findings()                    what was found so far, for tests
+    streamsan.block_allocated(...)          what a pool of the program's own hands out
+    %load_ext streamsan                     in a notebook: each cell prints what was found in it, see _notebook.py
 
 In a process that is not recorded all of these do nothing and cost next to nothing. docs/python.md has the details.
 """
@@ -21,7 +23,10 @@ from . import _recorder
 from ._regions import allow_sync, no_sync
 
 __version__ = "@VERSION@"
-__all__ = ["Finding", "allow_sync", "findings", "mark", "name", "no_sync", "recorded"]
+__all__ = ["Finding", "HOST", "allow_sync", "block_allocated", "block_freed", "block_used", "findings", "mark", "name",
+           "no_sync", "recorded"]
+
+HOST = _recorder.HOST  # in place of a stream: the calling host thread, with all it has waited for
 
 
 def prefix():
@@ -88,6 +93,31 @@ def name_memory(address, text):
         _recorder.table.name_memory(address, str(text).encode())
 
 
+def block_allocated(address, size, stream=0):
+    """A pool of the program's own hands out `size` bytes at `address` for use in `stream`, or by everybody (HOST).
+
+    As streamsan_block_allocated() of include/streamsan/annotate.h: call it after the waits that the pool itself makes.
+    A stream is what name() takes for one, or a raw handle; 0: the legacy default stream.
+    """
+    if _recorder.table is not None:
+        _recorder.table.block_allocated(address, size, _handle_of(stream))
+
+
+def block_freed(address, stream=None):
+    """The block goes back to its pool, for work that follows in `stream`; None: in the stream it was handed out for.
+
+    Call it before the pool can hand the block out to anybody else.
+    """
+    if _recorder.table is not None:
+        _recorder.table.block_freed(address, _recorder.SAME_STREAM if stream is None else _handle_of(stream))
+
+
+def block_used(address, stream):
+    """The pool knows that the block is used in `stream` as well, and will wait for that: record_stream() in PyTorch."""
+    if _recorder.table is not None:
+        _recorder.table.block_used(address, _handle_of(stream))
+
+
 def findings(errors_only=False, timeout=60):
     """What was found in this process up to now, as a list of Finding; empty where nothing is recorded.
 
@@ -96,6 +126,28 @@ def findings(errors_only=False, timeout=60):
     """
     from ._findings import ask_for_findings
     return ask_for_findings(errors_only, timeout)
+
+
+def _handle_of(stream):
+    """Of a stream or a raw handle."""
+    if isinstance(stream, int):
+        return stream
+    handle = _stream_of(stream)
+    if handle is None:
+        raise TypeError(f"streamsan: {type(stream).__name__} is not a CUDA stream")
+    return handle
+
+
+def load_ipython_extension(shell):
+    """%load_ext streamsan, in a notebook or IPython's shell: each cell prints what was found while it ran."""
+    from ._notebook import load
+    load(shell)
+
+
+def unload_ipython_extension(shell):
+    """%unload_ext streamsan."""
+    from ._notebook import unload
+    unload(shell)
 
 
 def _memory_of(subject):

@@ -15,7 +15,8 @@ CHECK-NEXT: cuStreamSynchronize on stream 1 (non-blocking)
 CHECK-NEXT: Python:
 CHECK: {{item|Tensor.item}} {{.*}}[[ITEM]]
 CHECK: waits are forbidden from here on
-CHECK: step {{.*}}[[REGION]]
+CHECK-NEXT: Python:
+CHECK-NEXT: #0 step {{.*}}[[REGION]]
 CHECK: Fix: keep the value on the GPU
 CHECK: Seen 3 times at this place.
 CHECK: properties] kind=hidden-sync hazard=sync-forbidden severity=error
