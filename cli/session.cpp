@@ -199,12 +199,7 @@ void Session::add(Verdict verdict) {
     count(log.summary, finding);
     count(process.summary, finding);
     count(total_, finding);
-    // The first of the worst.
-    if (!finding.suppressed && finding.severity <= Severity::Latent &&
-        (!log.has_first || finding.severity < log.first.severity)) {
-      log.has_first = true;
-      log.first = finding;
-    }
+    if (report::leads(finding, log.named())) log.first = finding;
     // Hints come only when they were asked for.
     const bool wanted = finding.severity <= least || finding.kind == report::Kind::Hint;
     if (!finding.suppressed && wanted && !only_outputs_) shown.push_back(&finding);
@@ -298,7 +293,7 @@ std::string Session::finish(int exit_code) {
       out += "streamsan: footprints of kernels " + how + "\n";
     }
     if (!only_outputs_ && (found || log.anything || options_.verbosity >= 1)) {
-      out += report::summary_line(log.summary, log.has_first ? &log.first : nullptr, text_options(path)) + "\n";
+      out += report::summary_line(log.summary, log.named(), text_options(path)) + "\n";
     }
     write(path, out);
   }

@@ -10,6 +10,7 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -70,11 +71,12 @@ class Session {
     Measuring measuring;
     std::uint64_t device_waits = 0;
     std::uint64_t idle_device_waits = 0;
-    bool has_first = false;
     bool anything = false;  ///< findings or warnings were written
     bool lacks_lines = false;
     bool has_lines = false;
-    report::Finding first;
+    std::optional<report::Finding> first;  ///< the one that the last line names
+
+    [[nodiscard]] const report::Finding* named() const { return first ? &*first : nullptr; }
   };
   /// Where a process's results begin.
   struct Process {

@@ -96,8 +96,7 @@ std::string junit(const Results& results, const FormatContext& context) {
              attribute("name", name);
     cases += ">\n";
     const std::string all = text(finding, {});
-    if (!finding.suppressed && finding.severity <= Severity::Latent && (!first || finding.severity < first->severity))
-      first = &finding;
+    if (leads(finding, first)) first = &finding;
     if (finding.suppressed) {
       ++counts.skipped;
       cases += element("skipped", "suppressed", "", "");

@@ -360,6 +360,10 @@ const char* line_hint() {
   return "Hint: compile with -g (nvcc -g; it does not change device code) to see file and line.";
 }
 
+bool leads(const Finding& finding, const Finding* first) {
+  return !finding.suppressed && finding.severity <= Severity::Latent && (!first || finding.severity < first->severity);
+}
+
 std::string summary_line(const Summary& summary, const Finding* first, const TextOptions& options) {
   std::string out = "SUMMARY: streamsan: ";
   std::string counts;

@@ -45,7 +45,11 @@ bool lacks_lines(const Finding& finding);
 /// The hint to print, once, when all reports lack lines.
 const char* line_hint();
 
-/// The last line: counts, and the place of `first` (the first error or latent finding; may be nullptr).
+/// Is `finding` named in the last line instead of `first`, which was named so far (nullptr: none)? Of the errors and
+/// latent findings that are not suppressed, it names the first of the worst.
+bool leads(const Finding& finding, const Finding* first);
+
+/// The last line: counts, and the place of `first`, chosen by leads(); nullptr: no finding is named.
 std::string summary_line(const Summary& summary, const Finding* first, const TextOptions& options);
 
 /// " allocated by cudaMalloc", " looked up by cudaMemcpyToSymbol"; or nothing.
