@@ -128,16 +128,6 @@ def findings(errors_only=False, timeout=60):
     return ask_for_findings(errors_only, timeout)
 
 
-def _handle_of(stream):
-    """Of a stream or a raw handle."""
-    if isinstance(stream, int):
-        return stream
-    handle = _stream_of(stream)
-    if handle is None:
-        raise TypeError(f"streamsan: {type(stream).__name__} is not a CUDA stream")
-    return handle
-
-
 def load_ipython_extension(shell):
     """%load_ext streamsan, in a notebook or IPython's shell: each cell prints what was found while it ran."""
     from ._notebook import load
@@ -172,6 +162,16 @@ def _stream_of(subject):
         if handle is not None:
             return getattr(handle, "value", handle) or 0
     return None
+
+
+def _handle_of(stream):
+    """Of a stream or a raw handle."""
+    if isinstance(stream, int):
+        return stream
+    handle = _stream_of(stream)
+    if handle is None:
+        raise TypeError(f"streamsan: {type(stream).__name__} is not a CUDA stream")
+    return handle
 
 
 def __getattr__(attribute):
