@@ -82,6 +82,23 @@ Brackets parameter_list(std::string_view text) {
   return depth == 0 && found.close != std::string_view::npos ? found : Brackets{};
 }
 
+/// Where the template arguments begin that the name ends with; npos: it ends with none, or is that of an operator.
+std::size_t arguments_at_end(std::string_view name) {
+  constexpr std::string_view kOperator = "operator";
+  std::size_t depth = 0, open = std::string_view::npos;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name.substr(i).starts_with(kOperator)) {
+      if (depth == 0) return std::string_view::npos;
+      i = std::min(name.find_first_not_of("<>=-()", i + kOperator.size()), name.size()) - 1;
+    } else if (name[i] == '<') {
+      if (depth++ == 0) open = i;
+    } else if (name[i] == '>' && name[i - 1] != '-' && depth > 0) {
+      --depth;
+    }
+  }
+  return name.ends_with('>') && depth == 0 ? open : std::string_view::npos;
+}
+
 }  // namespace
 
 std::string demangle(std::string_view symbol) {
@@ -115,17 +132,7 @@ std::vector<std::string_view> parameters(std::string_view demangled) {
 std::string_view plain_name(std::string_view demangled) {
   Brackets list = parameter_list(demangled);
   std::string_view name = demangled.substr(0, list.open);
-  // Template arguments at the end: back to the bracket that opens them.
-  if (name.ends_with('>') && name.find("operator") == std::string_view::npos) {
-    int depth = 0;
-    std::size_t i = name.size();
-    while (i > 0) {
-      --i;
-      if (name[i] == '>') ++depth;
-      if (name[i] == '<' && --depth == 0) break;
-    }
-    name = name.substr(0, i);
-  }
+  name = name.substr(0, arguments_at_end(name));
   // Tags like "[abi:v2]" behind the name; Numba's are long, and have colons.
   while (name.ends_with(']') && name.rfind("[abi:") != std::string_view::npos)
     name = name.substr(0, name.rfind("[abi:"));

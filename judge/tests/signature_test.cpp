@@ -44,6 +44,13 @@ TEST(Signature, PlainName) {
       "cudaLaunchKernel");
   EXPECT_EQ(plain_name("void at::native::elementwise<4, float>(int, float*)"), "elementwise");
   EXPECT_EQ(plain_name("(anonymous namespace)::step()"), "step");
+  EXPECT_EQ(
+      plain_name("void n::reduce_kernel<512, n::Op<n::sum<float>::operator()(n::Iterator&)::{lambda(float)#1}, 4> "
+                 ">(n::Op<n::sum<float>::operator()(n::Iterator&)::{lambda(float)#1}, 4>)"),
+      "reduce_kernel");
+  EXPECT_EQ(plain_name("void run<decltype(a->b), A::operator-> >(int)"), "run");
+  EXPECT_EQ(plain_name("bool n::operator< <int>(int, int)"), "operator< <int>");
+  EXPECT_EQ(plain_name("std::ostream& n::operator<<(std::ostream&, int)"), "operator<<");
   EXPECT_EQ(plain_name("__main__::add_into[abi:v2][abi:cw51c](Array<float, 1, C>, Array<float, 1, C>)"), "add_into");
   EXPECT_EQ(plain_name(""), "");
 }
