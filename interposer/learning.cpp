@@ -45,13 +45,15 @@ STREAMSAN_HOT_DATA constinit std::atomic<std::uint64_t> g_spent_ns{0};
 STREAMSAN_HOT_DATA constinit std::atomic<std::uint64_t> g_began_ns{0};  // when the agent was ready
 STREAMSAN_HOT_DATA constinit std::atomic<std::uint64_t> g_pause_until_ns{0};
 constinit std::atomic<unsigned> g_reasons{0};
+constinit std::atomic<bool> g_refused{false};  // a profiler was, and that was said
 /// A kernel that did not end in time has left something behind: when the last attempt was made to settle that; 0:
 /// nothing.
 STREAMSAN_HOT_DATA constinit std::atomic<std::uint64_t> g_unsettled_ns{0};
 
 /// One measurement at a time: the thread that has closed the gate owns what follows until it is open again.
 // A fork keeps g_measuring_agent, g_started_ns, g_pieces: each measurement sets them. And g_pause_ns,
-// g_settle_attempts: the next pause may be a longer one. And g_reasons: the child does not say the same again.
+// g_settle_attempts: the next pause may be a longer one. And g_reasons, g_refused: the child does not say the same
+// again.
 constinit const StreamSanAgent* g_measuring_agent = nullptr;
 constinit std::uint64_t g_started_ns = 0;
 constinit std::uint64_t g_pause_ns = 0;
@@ -278,6 +280,13 @@ bool take_earlier(const StreamSanAgent& agent, const LaunchSubject& subject) {
   return answered;
 }
 
+/// With a footprint, too: what an earlier launch touched is only likely, and the kernel's code may prove it; of a store
+/// that was measured, its code tells whether it is atomic.
+STREAMSAN_HOT_CODE bool has_new_arguments(const LaunchSubject& subject) {
+  const std::uint32_t bytes = subject.function->bytes;
+  return bytes > 0 && bytes <= kMostArgumentBytes && first_of_key(subject.hashes);
+}
+
 LaunchKnowledge take_result(const LaunchSubject& subject, const StreamSanMeasurement& result) {
   LaunchPointer pointers[kMostLaunchPointers];
   find_allocations(subject, pointers);
@@ -382,7 +391,9 @@ LaunchKnowledge finish_measuring(const LaunchSubject& subject, bool succeeded) {
   }
   spend(g_started_ns, known.measured);
   Gate::open();
-  return known.footprint ? known : known_of(subject);
+  if (!known.footprint) return known_of(subject);
+  known.first = has_new_arguments(subject);
+  return known;
 }
 
 STREAMSAN_HOT_CODE LaunchKnowledge known_of(const LaunchSubject& subject) {
@@ -394,12 +405,18 @@ STREAMSAN_HOT_CODE LaunchKnowledge known_of(const LaunchSubject& subject) {
       if (known.footprint) note_settled(subject.hashes, needs_certainty(subject) ? Settled::ForGood : Settled::ForNow);
     }
   }
-  // With a footprint, too: what an earlier launch touched is only likely, and the kernel's code may prove it.
-  const std::uint32_t bytes = subject.function->bytes;
-  known.first = bytes > 0 && bytes <= kMostArgumentBytes && first_of_key(subject.hashes);
+  known.first = has_new_arguments(subject);
   if (known.footprint) return known;
   known.waits = learning() && is_known_to_wait(*subject.function);
   return known;
+}
+
+void profiler_refused() {
+  if (!learning() || g_refused.exchange(true)) return;
+  tell("%s",
+       "a profiler of the program gets no kernels: it uses CUPTI, which refuses it while StreamSan measures kernels. "
+       "With "
+       "--footprints=inferred it gets them, and StreamSan works out from the kernels' code what they touch");
 }
 
 bool settle_after_failure() {

@@ -59,7 +59,7 @@ struct LaunchKnowledge {
   std::uint32_t promise = 0;    ///< likewise, of what the library's documents say (promises.h)
   bool measured = false;
   bool waits = false;  ///< a launch of the kernel did not end in time
-  bool first = false;  ///< not measured, and no earlier launch had this key: its arguments are worth a record
+  bool first = false;  ///< no earlier launch had this key: its arguments are worth a record
 };
 
 /// Once recording has begun: loads the agent, if footprints are to be measured.
@@ -79,6 +79,9 @@ bool begin_measuring(const LaunchSubject& subject);
 LaunchKnowledge finish_measuring(const LaunchSubject& subject, bool succeeded);
 /// After a launch that was not measured.
 LaunchKnowledge known_of(const LaunchSubject& subject);
+
+/// CUPTI has refused a profiler of the program's (profilers.h): says why, once, if that is on account of the agent.
+void profiler_refused();
 
 /// A launch failed. True: an earlier kernel had left something behind that may be the reason, and it is gone now.
 bool settle_after_failure();

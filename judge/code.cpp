@@ -21,6 +21,8 @@ void join(WordFacts& into, const WordFacts& facts) {
   into.read |= facts.read;
   into.written |= facts.written;
   into.atomic |= facts.atomic;
+  into.stored |= facts.stored;
+  into.on_device |= facts.on_device;
   into.escapes |= facts.escapes;
   into.read_early |= facts.read_early;
   into.written_early |= facts.written_early;
@@ -171,9 +173,50 @@ const ptx::Result* Code::evaluate(std::uint32_t index, const ptx::KnownKernel& c
 Code::Besides Code::besides(std::uint32_t index, const Kernel& kernel) {
   const ptx::KnownKernel* code = enabled_ ? find(index, kernel) : nullptr;
   if (!code) return {};
-  return {.prints = code->facts.prints,
-          .uses_constants = code->facts.uses_constants,
-          .atomic_for_host = code->facts.atomic_for_host};
+  return {.prints = code->facts.prints, .uses_constants = code->facts.uses_constants};
+}
+
+Code::Arguments* Code::arguments_of(const ptx::KnownKernel& code, const Kernel& kernel, std::uint64_t hash) {
+  const auto found = arguments_.find({kernel.trace_id, hash});
+  if (found == arguments_.end() || parameter_bytes(code.kernel) != found->second.bytes.size()) return nullptr;
+  return &found->second;
+}
+
+bool Code::is_atomic_for_host(std::uint32_t index, const Kernel& kernel, std::uint64_t hash,
+                              const ordering::Model& memory) {
+  const ptx::KnownKernel* code = enabled_ ? find(index, kernel) : nullptr;
+  if (!code || code->facts.strays_on_device) return false;
+  const std::vector<WordFacts>& words = code->facts.words;
+  if (std::ranges::none_of(words, &WordFacts::on_device)) return true;
+  const Arguments* arguments = arguments_of(*code, kernel, hash);
+  if (!arguments) return false;
+  for (std::size_t word = 0; word < words.size(); ++word) {
+    const auto value = words[word].on_device ? ptx::word_in(arguments->bytes, word) : std::nullopt;
+    if (!value || *value < ptx::kLeastAddress) continue;
+    const ordering::AllocationInfo* held = memory.find_allocation(*value);
+    if (!held || !ordering::is_on_device(held->kind)) return false;
+  }
+  return true;
+}
+
+void Code::find_atomic_stores(std::uint32_t index, const Kernel& kernel, std::uint64_t hash,
+                              const ordering::Model& memory, std::vector<ordering::KernelBytes>& bytes) {
+  const ptx::KnownKernel* code = enabled_ ? find(index, kernel) : nullptr;
+  if (!code || !code->facts.stores_atomically || code->facts.strays) return;
+  const Arguments* arguments = arguments_of(*code, kernel, hash);
+  if (!arguments) return;
+  for (ordering::KernelBytes& known : bytes) {
+    if (known.mode != AccessMode::Write) continue;
+    const ordering::AllocationInfo* written = memory.find_allocation(known.bytes.base);
+    WordFacts facts;
+    for (std::size_t word = 0; written && word < code->facts.words.size(); ++word) {
+      const auto value = ptx::word_in(arguments->bytes, word);
+      // What leads to no memory that is known may lead here by way of an offset.
+      if (value && *value >= ptx::kLeastAddress && (written->range.contains(*value) || !memory.find_allocation(*value)))
+        join(facts, code->facts.words[word]);
+    }
+    if (facts.stored && !facts.written && !facts.escapes) known.mode = AccessMode::Atomic;
+  }
 }
 
 bool Code::uses_textures(std::uint32_t index, const Kernel& kernel) {
@@ -187,12 +230,11 @@ bool Code::add_textures(std::uint32_t index, const Kernel& kernel, std::uint64_t
   if (!code) return false;
   const ptx::Textures& textures = code->facts.textures;
   if (textures.uses.empty()) return textures.all_known;
-  const auto found = arguments_.find({kernel.trace_id, hash});
-  if (found == arguments_.end() || parameter_bytes(code->kernel) != found->second.bytes.size()) return false;
-  const std::vector<std::byte>& bytes = found->second.bytes;
+  const Arguments* arguments = arguments_of(*code, kernel, hash);
+  if (!arguments) return false;
   bool all = textures.all_known;
   for (const ptx::TextureUse& use : textures.uses) {
-    if (const auto handle = ptx::word_in(bytes, use.word))
+    if (const auto handle = ptx::word_in(arguments->bytes, use.word))
       out.push_back({.handle = *handle, .surface = use.surface, .written = use.written, .chosen = use.chosen});
     else
       all = false;
@@ -217,20 +259,18 @@ Code::InChain Code::in_chain(std::uint32_t index, const Kernel& kernel, std::uin
   InChain out{.known = true, .waits = grid.waits, .waits_first = grid.waits_first, .trigger = grid.trigger};
   if (grid.trigger == ordering::Trigger::Never || grid.always) return out;
   // Perhaps an argument switches it off.
-  const auto found = arguments_.find({kernel.trace_id, hash});
-  const bool triggers = found != arguments_.end() && found->second.result && found->second.result->triggers;
-  if (!triggers) out.trigger = ordering::Trigger::Unknown;
+  const Arguments* arguments = arguments_of(*code, kernel, hash);
+  if (!arguments || !arguments->result || !arguments->result->triggers) out.trigger = ordering::Trigger::Unknown;
   return out;
 }
 
 void Code::add_early(std::uint32_t index, const Kernel& kernel, std::uint64_t hash,
                      std::vector<ordering::KernelBytes>& bytes) {
   const ptx::KnownKernel* code = enabled_ ? find(index, kernel) : nullptr;
-  const auto found = arguments_.find({kernel.trace_id, hash});
-  if (!code || !code->facts.grid.waits || found == arguments_.end()) return;
-  if (parameter_bytes(code->kernel) != found->second.bytes.size()) return;
-  const ptx::Result* result = evaluate(index, *code, found->second);
-  if (result) add_exact(*code->slice, *result, found->second.bytes, true, bytes);
+  if (!code || !code->facts.grid.waits) return;
+  Arguments* arguments = arguments_of(*code, kernel, hash);
+  const ptx::Result* result = arguments ? evaluate(index, *code, *arguments) : nullptr;
+  if (result) add_exact(*code->slice, *result, arguments->bytes, true, bytes);
 }
 
 Code::Conclusion Code::conclude(std::uint32_t index, const Kernel& kernel, std::uint64_t hash,

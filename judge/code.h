@@ -86,10 +86,15 @@ class Code {
   /// What measured or proved bytes do not show about the kernel, as far as its code is known.
   struct Besides {
     bool prints = false;
-    bool uses_constants = false;   ///< of the module
-    bool atomic_for_host = false;  ///< what it does by atomic accesses is atomic for the host, too
+    bool uses_constants = false;  ///< of the module
   };
   Besides besides(std::uint32_t index, const Kernel& kernel);
+  /// Is what a launch does by atomic accesses atomic for the host, too, in all memory that the host can touch?
+  bool is_atomic_for_host(std::uint32_t index, const Kernel& kernel, std::uint64_t hash, const ordering::Model& memory);
+  /// For bytes that were measured, where a store that is atomic looks like any other: those of an allocation that the
+  /// kernel writes by nothing else become atomic. Does nothing if the launch's arguments are not in the trace.
+  void find_atomic_stores(std::uint32_t index, const Kernel& kernel, std::uint64_t hash, const ordering::Model& memory,
+                          std::vector<ordering::KernelBytes>& bytes);
   /// An object that the kernel is given and reads or writes memory through (ptx/textures.h).
   struct TextureArgument {
     std::uint64_t handle = 0;
@@ -139,6 +144,8 @@ class Code {
   };
 
   const ptx::KnownKernel* find(std::uint32_t index, const Kernel& kernel);
+  /// Null: the trace does not have them, or the kernel takes something else.
+  Arguments* arguments_of(const ptx::KnownKernel& code, const Kernel& kernel, std::uint64_t hash);
   const ptx::Result* evaluate(std::uint32_t index, const ptx::KnownKernel& code, Arguments& arguments);
 
   [[nodiscard]] bool is_recorded(const std::string& path, const std::string& build_id) const;

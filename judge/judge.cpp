@@ -170,6 +170,7 @@ LaunchBytes& Judge::unpromised_bytes_of(const Item& launch, std::uint32_t index,
     const bool measured = (record.flags & trace::kMeasured) != 0;
     out.known = measured ? Known::Measured : Known::Learned;
     resolve(*touched, words, measured, out.exact);
+    code_.find_atomic_stores(index, kernel, w.hash, model_, out.exact.bytes);
   }
   if (code_.enabled() && out.known == Known::Learned && out.exact.complete && !may_wait(record, index)) {
     // What an earlier launch touched makes a conflict possible, what the code proves of this one makes it sure.
@@ -212,15 +213,16 @@ ordering::LaunchShape Judge::shape_of(const Record& launch, std::uint32_t kernel
   const auto& w = launch.as<Kind::Launch>();
   const auto atomic = [](const auto& each) { return each.mode == ordering::AccessMode::Atomic; };
   const bool updates = std::ranges::any_of(bytes.exact.bytes, atomic) || std::ranges::any_of(bytes.pointers, atomic);
-  const bool signalled = code_.waits_for_others(kernel, places_.kernel(kernel));
-  const Code::Besides besides = compares_ || updates ? code_.besides(kernel, places_.kernel(kernel)) : Code::Besides{};
+  const Kernel& code = places_.kernel(kernel);
+  const bool signalled = code_.waits_for_others(kernel, code);
+  const Code::Besides besides = compares_ ? code_.besides(kernel, code) : Code::Besides{};
   return {.function = ordering::FunctionId{kernel},
           .threads = w.threads,
           .arguments_hash = w.hash,
           .confined = (bytes.exact.complete || bytes.confined) && !besides.uses_constants && !bytes.unknown_textures &&
                       !signalled,
           .prints = besides.prints,
-          .atomic_for_host = besides.atomic_for_host,
+          .atomic_for_host = updates && code_.is_atomic_for_host(kernel, code, w.hash, model_),
           .signalled = signalled,
           .learned = bytes.known == Known::Learned};
 }

@@ -174,8 +174,13 @@ class Analysis {
     reach(address, [this](WordFacts& word) { used(word.written, word.written_early, word.late); });
   }
   void update(const Instruction& instruction, const Operand& address) {
-    facts_.atomic_for_host &= instruction.for_host;
-    reach(address, [this](WordFacts& word) { used(word.atomic, word.atomic_early, word.late); });
+    facts_.stores_atomically |= instruction.op == Op::Store;
+    facts_.strays_on_device |= !instruction.for_host && facts_.origin(kernel_, address).loaded;
+    reach(address, [&](WordFacts& word) {
+      used(word.atomic, word.atomic_early, word.late);
+      word.stored |= instruction.op == Op::Store;
+      word.on_device |= !instruction.for_host;
+    });
   }
   void escape(const Operand& operand) {
     each_word(facts_.origin(kernel_, operand), [](WordFacts& word) { word.escapes = word.late = true; });

@@ -39,10 +39,12 @@ inline std::optional<std::uint64_t> word_in(std::span<const std::byte> arguments
 
 /// Facts about the eight parameter bytes at an offset that is a multiple of eight.
 struct WordFacts {
-  bool read = false;     ///< perhaps read through
-  bool written = false;  ///< perhaps written through, other than by atomic operations
-  bool atomic = false;   ///< perhaps through atomic operations, which read and write
-  bool escapes = false;  ///< put where it cannot be followed: into memory, into a call, into an unknown instruction
+  bool read = false;       ///< perhaps read through
+  bool written = false;    ///< perhaps written through, other than by atomic operations
+  bool atomic = false;     ///< perhaps through atomic operations, which read and write
+  bool stored = false;     ///< perhaps, of these, by a store: measured, it looks like any other
+  bool on_device = false;  ///< perhaps through atomic operations that are not atomic for the host
+  bool escapes = false;    ///< put where it cannot be followed: into memory, into a call, into an unknown instruction
   // The same, for uses that come before the kernel waits for the grid in front (grid.h).
   bool read_early = false;
   bool written_early = false;
@@ -76,10 +78,11 @@ struct Facts {
   bool uses_constants = false;  ///< of the module: what the host copies there it reads, and nobody sees it
   /// Perhaps it touches variables of the module, goes where a loaded pointer leads, or does what cannot be followed.
   bool strays = false;
+  bool stores_atomically = false;  ///< through some word
   bool prints = false;
   bool can_wait = true;           ///< for what others write while it runs (waiting.h)
   bool waits_for_others = false;  ///< for another kernel or the host (waiting.h)
-  bool atomic_for_host = true;    ///< what it does by atomic accesses, if anything, is atomic for the host, too
+  bool strays_on_device = false;  ///< where a loaded pointer leads, perhaps by what is atomic, but not for the host
   /// What the addresses that it touches are made of, each combination once.
   std::vector<Origin> addresses;
   std::vector<WordFacts> words;

@@ -44,13 +44,31 @@ TEST(Facts, LoadsReadAndStoresWrite) {
   EXPECT_EQ(shown(facts("st.shared.u32 [%r1], %r2;"), 0), "----");
 }
 
+/// Is what it does through its first pointer by atomic accesses, if anything, atomic for the host, too?
+bool for_host(const std::string& body) { return !facts(body).words[0].on_device; }
+
 TEST(Facts, AtomicsOfTheSystemAreAtomicForTheHost) {
-  EXPECT_TRUE(facts("atom.global.sys.add.u32 %r1, [%rd1], 1;").atomic_for_host);
-  EXPECT_TRUE(facts("red.release.sys.global.add.u32 [%rd1], 1;").atomic_for_host);
-  EXPECT_TRUE(facts("ld.volatile.global.u32 %r1, [%rd1]; st.relaxed.sys.global.u32 [%rd1], 1;").atomic_for_host);
-  EXPECT_FALSE(facts("atom.global.add.u32 %r1, [%rd1], 1;").atomic_for_host);
-  EXPECT_FALSE(facts("red.relaxed.gpu.global.add.u32 [%rd1], 1;").atomic_for_host);
-  EXPECT_FALSE(facts("atom.global.sys.add.u32 %r1, [%rd1], 1; ld.acquire.gpu.u32 %r1, [%rd1];").atomic_for_host);
+  EXPECT_TRUE(for_host("atom.global.sys.add.u32 %r1, [%rd1], 1;"));
+  EXPECT_TRUE(for_host("red.release.sys.global.add.u32 [%rd1], 1;"));
+  EXPECT_TRUE(for_host("ld.volatile.global.u32 %r1, [%rd1]; st.relaxed.sys.global.u32 [%rd1], 1;"));
+  EXPECT_FALSE(for_host("atom.global.add.u32 %r1, [%rd1], 1;"));
+  EXPECT_FALSE(for_host("red.relaxed.gpu.global.add.u32 [%rd1], 1;"));
+  EXPECT_FALSE(for_host("atom.global.sys.add.u32 %r1, [%rd1], 1; ld.acquire.gpu.u32 %r1, [%rd1];"));
+}
+
+TEST(Facts, AtomicsOfTheDeviceWhereALoadedPointerLeads) {
+  EXPECT_TRUE(facts("ld.global.u64 %rd2, [%rd1]; atom.global.add.u32 %r1, [%rd2], 1;").strays_on_device);
+  EXPECT_FALSE(facts("ld.global.u64 %rd2, [%rd1]; atom.global.sys.add.u32 %r1, [%rd2], 1;").strays_on_device);
+  EXPECT_FALSE(facts("atom.global.add.u32 %r1, [%rd1], 1;").strays_on_device);
+}
+
+TEST(Facts, StoresThatAreAtomic) {
+  EXPECT_TRUE(facts("st.release.sys.global.u32 [%rd1], 1;").stores_atomically);
+  EXPECT_TRUE(facts("st.release.sys.global.u32 [%rd1], 1;").words[0].stored);
+  EXPECT_TRUE(facts("st.volatile.global.u32 [%rd1], 1;").stores_atomically);
+  EXPECT_FALSE(facts("st.global.u32 [%rd1], 1;").stores_atomically);
+  EXPECT_FALSE(facts("atom.global.sys.add.u32 %r1, [%rd1], 1;").stores_atomically);
+  EXPECT_FALSE(facts("ld.volatile.global.u32 %r1, [%rd1];").words[0].stored);
 }
 
 std::string textures(const std::string& body, const std::string& parameters = kParameters) {

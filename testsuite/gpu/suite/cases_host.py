@@ -61,6 +61,13 @@ DOUBTFUL = [
 ]
 
 
+# A volatile store of a kernel's is meant for the host: possible at most, and silent by default.
+WORDS = measured(variants("word-for-the-host", "word_for_the_host.cu", [
+    ("plain", ("plain",), host_race("kernel", "look")),
+    ("signal", ("signal",), Expect(findings=(Finding("possible", "host-race", "read-after-write"),))),
+]))
+
+
 def inferred(case):
     """The same where the kernel is not known."""
     findings = tuple(replace(finding, severity="possible") for finding in case.expect.findings)
@@ -122,5 +129,5 @@ RECORDED = ("host-reads-flag", "staging-ring", "pinned-write", "freed-vector-upl
 CASES = [
     *(replace(case, record=case.name.removesuffix("-fixed") in RECORDED)
       for case in (*TOUCHES, *FREES, *POOLS, *EVENTS, *GUESTS)),
-    *map(inferred, DOUBTFUL), *computed(DOUBTFUL), *measured(DOUBTFUL),
+    *map(inferred, DOUBTFUL), *computed(DOUBTFUL), *measured(DOUBTFUL), *WORDS,
 ]
