@@ -12,6 +12,7 @@
 #include "interposer/hot.h"
 #include "interposer/loaded_object.h"
 #include "interposer/machine.h"
+#include "interposer/profilers.h"
 #include "interposer/this_library.h"
 #include "interposer/unmodelled.h"
 
@@ -187,7 +188,8 @@ extern "C" {
 __attribute__((visibility("hidden"))) void* streamsan_dlsym_driver(void* handle, const char* name) {
   using namespace streamsan::recorder;
   void* found = real_dlsym(handle, name);
-  return found ? wrapper_for_symbol(name, found) : nullptr;
+  if (!found) return nullptr;
+  return name[2] == 'p' ? profiler_entry(name, found) : wrapper_for_symbol(name, found);
 }
 
 /// In the default scope glibc searches the caller's own libraries too, which only a jump preserves: only names that we
@@ -207,8 +209,8 @@ __attribute__((visibility("hidden"))) void* streamsan_find_dlsym() {
 
 // dlsym(RTLD_NEXT, ...) finds "the next object after the caller", and glibc takes the caller from the return address.
 // So every look-up that is none of our business must reach the real dlsym by a jump, with the guest's return address
-// where a call leaves it: this cannot be written in C++. Ours are names that look like "cuX..." on a handle other than
-// RTLD_NEXT (-1).
+// where a call leaves it: this cannot be written in C++. Ours are names that look like "cuX..." or "cup..." on a
+// handle other than RTLD_NEXT (-1).
 #define SS_DLSYM_BEGIN \
   "  .text\n  .p2align 4\n  .globl dlsym\n  .type dlsym, %function\ndlsym:\n  .cfi_startproc\n" SS_ASM_ENTRY
 #define SS_DLSYM_END "  .cfi_endproc\n  .size dlsym, .-dlsym\n"
@@ -224,9 +226,12 @@ asm(SS_DLSYM_BEGIN R"(
   cmpb $117, 1(%rsi)          # 'u'
   jne 1f
   movzbl 2(%rsi), %eax
+  cmpl $112, %eax             # 'p'
+  je 3f
   subl $65, %eax              # 'A'..'Z'
   cmpl $25, %eax
   ja 1f
+3:
   testq %rdi, %rdi            # RTLD_DEFAULT
   jne 2f
   pushq %rdi
@@ -291,9 +296,12 @@ asm(R"(
   cmp w9, #117                // 'u'
   b.ne 1f
   ldrb w9, [x1, #2]
+  cmp w9, #112                // 'p'
+  b.eq 3f
   sub w9, w9, #65             // 'A'..'Z'
   cmp w9, #25
   b.hi 1f
+3:
   cbnz x0, 2f                 // RTLD_DEFAULT
   streamsan_save
   mov x0, x1
