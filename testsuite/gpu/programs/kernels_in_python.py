@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels written in Python, on streams of their own: Triton and CuPy beside PyTorch, each with its repair. See pairs.py.
+"""Kernels written in Python, on streams of their own: Triton, Inductor and CuPy beside PyTorch, each with its repair. See
+pairs.py.
 """
+
+import math
+import sys
+from pathlib import Path
 
 import torch
 import triton
 import triton.language as tl
-from pairs import ROUNDS, matrix, order, run
+from pairs import FIXED, ROUNDS, matrix, order, run
 
 
 @triton.jit
@@ -57,4 +62,70 @@ def cupy_writes_a_tensor():
     return y, 2 * ROUNDS
 
 
-run(triton_reads_too_early, triton_result_used_too_early, cupy_writes_a_tensor)
+@torch.compile
+def wave(x, y):
+    return torch.relu(x * 2 + y).sin()
+
+
+def compiled_function_reads_too_early():
+    """A function that Inductor has compiled runs on a side stream."""
+    main, side = torch.cuda.current_stream(), torch.cuda.Stream()
+    x, y = matrix(0), matrix(0)
+    wave(x, y)
+    torch.cuda.synchronize()
+    for _ in range(ROUNDS):
+        x.add_(1)  # site: compiled-write
+        order(main, side)
+        with torch.cuda.stream(side):
+            z = wave(x, y)  # site: compiled-call
+        main.wait_stream(side)
+        z.record_stream(main)
+    return z, math.sin(2 * ROUNDS)
+
+
+def block_of_a_pool_of_cupy():
+    """The caller of a pool of CuPy's tells StreamSan of its blocks, as docs/annotations.md shows it. One goes back while
+    another stream reads it."""
+    import cupy
+    sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "packaging" / "python"))
+    import streamsan
+
+    class Followed:
+        def __init__(self, pool):
+            self.pool = pool
+            self.blocks = {}
+
+        def allocate(self, size, device):
+            block = self.pool.malloc(size)
+            self.blocks[block.ptr] = block
+            streamsan.block_allocated(block.ptr, size, cupy.cuda.get_current_stream().ptr)
+            return block.ptr
+
+        def free(self, address, device):
+            streamsan.block_freed(address)
+            del self.blocks[address]
+
+    followed = Followed(cupy.get_default_memory_pool())
+    cupy.cuda.set_allocator(cupy.cuda.PythonFunctionAllocator(followed.allocate, followed.free).malloc)
+    own, side = cupy.cuda.Stream(non_blocking=True), cupy.cuda.Stream(non_blocking=True)
+    out = matrix(0)
+    result = cupy.from_dlpack(out)
+    for _ in range(ROUNDS):
+        with own:
+            block = cupy.ones(result.shape, dtype=result.dtype)
+            ready = own.record()
+        side.wait_event(ready)
+        with side:
+            cupy.multiply(block, 2, out=result)  # site: block-read
+        if FIXED:
+            own.wait_event(side.record())
+        del block
+        with own:
+            following = cupy.zeros(result.shape, dtype=result.dtype)  # site: block-again
+        del following
+    cupy.cuda.Device().synchronize()
+    return out, 2
+
+
+run(triton_reads_too_early, triton_result_used_too_early, cupy_writes_a_tensor, compiled_function_reads_too_early,
+    block_of_a_pool_of_cupy)

@@ -5,13 +5,14 @@ failure. The racy one is an error whose report names the lines of Python; of the
 them correct workloads (torch_workloads.py, torch_fsdp.py), 200 steps each, of which nothing is reported either.
 """
 
-from suite.case import Case, MEASURED
+from suite.case import Case, INFERRED, MEASURED
 from suite.expect import Expect, Finding, NO_ERROR
 
 TORCH = ("module:torch",)
 TWO = ("module:torch", "devices:2")
 MORE = ("module:torch", "module:triton", "module:cupy")
 JAX = ("module:jax", "module:cupy")
+REFUSED = "a profiler of the program gets no kernels"
 
 
 def pair(program, variant, *sites, needs=TORCH, alone=False, **finding):
@@ -21,6 +22,13 @@ def pair(program, variant, *sites, needs=TORCH, alone=False, **finding):
     more = {"needs": needs, "null": False, "timeout": 120, "cost": 10, "options": MEASURED, "alone": alone}
     return [Case(name, None, command, expect, site_source=program, **more),
             Case(name + "-fixed", None, (*command, "--fixed"), NO_ERROR, **more)]
+
+
+def profiled(name, options, *texts, absent=()):
+    """torch.profiler in a training loop; the program says how many kernels it has found."""
+    return Case("profiler-" + name, None, ("{python}", "{programs}/torch_profiler.py"),
+                Expect(allowed=("note", "possible"), text=texts, absent=absent), needs=TORCH, null=False, timeout=120,
+                cost=10, options=options)
 
 
 def steps(program, *words, needs=TORCH):
@@ -83,8 +91,12 @@ CASES = [
     *kernels("triton_reads_too_early", "torch-write", "triton-read"),
     *kernels("triton_result_used_too_early", "triton-write", "torch-read"),
     *kernels("cupy_writes_a_tensor", "cupy-write", "tensor-read"),
+    *kernels("compiled_function_reads_too_early", "compiled-write", "compiled-call"),
+    *kernels("block_of_a_pool_of_cupy", "block-read", "block-again", kind="premature-free", hazard="reuse-while-in-use"),
     *beside_jax("donated_while_read", "weights-read", "weights-step", hazard="write-after-read"),
     *beside_jax("exported_from_another_stream", "exported-write", "exported-read", hazard="read-after-write"),
+    profiled("refused", MEASURED, "^0 kernels$", REFUSED),
+    profiled("served", INFERRED, "^[1-9][0-9]* kernels$", absent=(REFUSED,)),
     *(steps("torch_workloads.py", workload)
       for workload in ("mixed_precision", "captured_step", "graphed_callables", "compiled", "static_cache")),
     steps("torch_workloads.py", "pipeline", needs=TWO),
