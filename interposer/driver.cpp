@@ -106,6 +106,13 @@ void* real_dlsym(void* handle, const char* name) {
   return function ? function(handle, name) : nullptr;
 }
 
+void* look_up_behind(const char* name) {
+  void* behind = real_dlsym(RTLD_NEXT, name);
+  // Without this it would be a jump, after which glibc would take the guest for the caller.
+  asm volatile("" : "+r"(behind));
+  return behind;
+}
+
 void resolve_entries() {
   for (std::size_t row = 0; row < api::kRowCount; ++row) {
     if (streamsan_wrappers[row]) driver_entry(row);
@@ -153,15 +160,8 @@ void* wrapper_for_symbol(const char* name, void* address) {
   auto index = static_cast<std::size_t>(row - api::kRows);
   void* wrapper = streamsan_wrappers[index];
   if (!wrapper) return address;
-  // Our own export, found in the default scope. Without a driver the program must find nothing, and get an error from
-  // dlerror(): a look-up behind this library fails the same way. (The barrier keeps it from being a jump, after which
-  // glibc would take the guest for the caller.)
-  if (is_in_this_library(address)) {
-    if (driver_is_loaded()) return wrapper;
-    void* behind = real_dlsym(RTLD_NEXT, name);
-    asm volatile("" : "+r"(behind));
-    return behind;
-  }
+  // Our own export, found in the default scope. Without a driver the program must find nothing.
+  if (is_in_this_library(address)) return driver_is_loaded() ? wrapper : look_up_behind(name);
   return driver_entry(index) == address ? wrapper : address;
 }
 
@@ -189,7 +189,7 @@ __attribute__((visibility("hidden"))) void* streamsan_dlsym_driver(void* handle,
   using namespace streamsan::recorder;
   void* found = real_dlsym(handle, name);
   if (!found) return nullptr;
-  return name[2] == 'p' ? profiler_entry(name, found) : wrapper_for_symbol(name, found);
+  return name[2] == 'p' ? profiler_entry(name, found, __builtin_return_address(0)) : wrapper_for_symbol(name, found);
 }
 
 /// In the default scope glibc searches the caller's own libraries too, which only a jump preserves: only names that we
@@ -197,7 +197,7 @@ __attribute__((visibility("hidden"))) void* streamsan_dlsym_driver(void* handle,
 __attribute__((visibility("hidden"))) bool streamsan_answers_default_scope(const char* name) {
   using namespace streamsan;
   const api::Row* row = api::find_row(name);
-  return row && streamsan_wrappers[row - api::kRows];
+  return row ? streamsan_wrappers[row - api::kRows] != nullptr : recorder::is_profiler_entry(name);
 }
 
 __attribute__((visibility("hidden"))) void* streamsan_find_dlsym() {

@@ -17,6 +17,9 @@ namespace streamsan::recorder {
 /// dlsym of the C library (or of the next preloaded library that hooks it).
 void* real_dlsym(void* handle, const char* name);
 
+/// Of the libraries behind this one in the order of loading. Null: none has it, and dlerror() says so.
+void* look_up_behind(const char* name);
+
 /// True if libcuda.so.1 is in this process. Does not load it.
 bool driver_is_loaded();
 

@@ -412,11 +412,12 @@ STREAMSAN_HOT_CODE LaunchKnowledge known_of(const LaunchSubject& subject) {
 }
 
 void profiler_refused() {
-  if (!learning() || g_refused.exchange(true)) return;
-  tell("%s",
-       "a profiler of the program gets no kernels: it uses CUPTI, which refuses it while StreamSan measures kernels. "
-       "With "
-       "--footprints=inferred it gets them, and StreamSan works out from the kernels' code what they touch");
+  // Also after the agent has given up: it stays subscribed.
+  if (g_began_ns.load(std::memory_order_relaxed) == 0 || g_refused.exchange(true)) return;
+  constexpr char kWhy[] =
+      "a profiler of the program gets no kernels: it uses CUPTI, which refuses it while StreamSan measures kernels. "
+      "With --footprints=inferred it gets them, and StreamSan works out from the kernels' code what they touch";
+  tell("%s", kWhy);
 }
 
 bool settle_after_failure() {

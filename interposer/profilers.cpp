@@ -12,28 +12,16 @@ namespace streamsan::recorder {
 namespace {
 
 // Of CUPTI, whose enums are ints and whose handles are pointers.
-constexpr int kUnknownError = 999;         // CUPTI_ERROR_UNKNOWN
-constexpr int kMultipleSubscribers = 39;   // CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
+constexpr int kUnknownError = 999;        // CUPTI_ERROR_UNKNOWN
+constexpr int kMultipleSubscribers = 39;  // CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
 constexpr LibraryNames kCupti{"libcupti.so.13", "libcupti.so.12", "libcupti.so.11"};
 
 using Subscribe = int(void** subscriber, void* callback, void* data);
 using SubscribeNamed = int(void** subscriber, void* callback, void* data, void* parameters);
 
-/// A function of CUPTI's, and the one that dlsym() found, if any: then nothing else leads to it.
-template <typename Function>
-struct Original {
-  LibraryOriginal<Function> linked;
-  std::atomic<Function*> looked_up{nullptr};
-
-  Function* get_for(const void* caller) {
-    Function* found = linked.get_for(caller);
-    return found ? found : looked_up.load(std::memory_order_acquire);
-  }
-};
-
 // A fork keeps g_subscribe, g_subscribe_named: the libraries lie where they lay.
-constinit Original<Subscribe> g_subscribe{{kCupti, "cuptiSubscribe"}};
-constinit Original<SubscribeNamed> g_subscribe_named{{kCupti, "cuptiSubscribe_v2"}};
+constinit LibraryOriginal<Subscribe> g_subscribe{kCupti, "cuptiSubscribe"};
+constinit LibraryOriginal<SubscribeNamed> g_subscribe_named{kCupti, "cuptiSubscribe_v2"};
 
 // A fork keeps g_served: CUPTI is deaf in the child.
 /// A profiler was not refused. So whoever is refused later is so on its account.
@@ -45,12 +33,30 @@ int note_result(int result) {
   return result;
 }
 
-/// Ours instead of the one that was found, unless that is ours already.
+/// Functions that dlsym() has found. There may be several copies of CUPTI, and who has asked one for a function must get
+/// it of that one. So each copy has a stand-in of its own; of those beyond kMostCopies the program gets the function
+/// itself.
+constexpr std::size_t kMostCopies = 4;
 template <typename Function>
-void* instead(Original<Function>& original, void* found, Function* ours) {
+constinit std::atomic<Function*> g_found[kMostCopies] = {};  // A fork keeps g_found: the libraries lie where they lay.
+
+template <typename Function, std::size_t kCopy, typename... Arguments>
+int stand_in(Arguments... arguments) {
+  return note_result(g_found<Function>[kCopy].load(std::memory_order_acquire)(arguments...));
+}
+
+template <typename Function, typename... Arguments>
+void* instead_of(void* found, int (*)(Arguments...)) {
+  static constexpr Function* kStandIns[kMostCopies] = {
+      &stand_in<Function, 0, Arguments...>, &stand_in<Function, 1, Arguments...>, &stand_in<Function, 2, Arguments...>,
+      &stand_in<Function, 3, Arguments...>};
   auto* function = reinterpret_cast<Function*>(found);
-  if (function != ours) original.looked_up.store(function, std::memory_order_release);
-  return reinterpret_cast<void*>(ours);
+  for (std::size_t copy = 0; copy < kMostCopies; ++copy) {
+    Function* known = nullptr;
+    if (g_found<Function>[copy].compare_exchange_strong(known, function) || known == function)
+      return reinterpret_cast<void*>(kStandIns[copy]);
+  }
+  return found;
 }
 
 }  // namespace
@@ -74,10 +80,20 @@ __attribute__((visibility("default"))) int cuptiSubscribe_v2(void** subscriber, 
 
 namespace streamsan::recorder {
 
-void* profiler_entry(const char* name, void* found) {
-  if (std::strcmp(name, "cuptiSubscribe") == 0) return instead(g_subscribe, found, &cuptiSubscribe);
-  if (std::strcmp(name, "cuptiSubscribe_v2") == 0) return instead(g_subscribe_named, found, &cuptiSubscribe_v2);
-  return found;
+bool is_profiler_entry(const char* name) {
+  return std::strcmp(name, "cuptiSubscribe") == 0 || std::strcmp(name, "cuptiSubscribe_v2") == 0;
+}
+
+void* profiler_entry(const char* name, void* found, const void* caller) {
+  if (!is_profiler_entry(name)) return found;
+  const bool named = std::strcmp(name, "cuptiSubscribe") != 0;
+  if (!is_in_this_library(found)) {
+    return named ? instead_of<SubscribeNamed>(found, static_cast<SubscribeNamed*>(nullptr))
+                 : instead_of<Subscribe>(found, static_cast<Subscribe*>(nullptr));
+  }
+  // Our own export, found in the default scope. Without CUPTI the program must find nothing.
+  const bool there = named ? g_subscribe_named.get_for(caller) != nullptr : g_subscribe.get_for(caller) != nullptr;
+  return there ? found : look_up_behind(name);
 }
 
 }  // namespace streamsan::recorder

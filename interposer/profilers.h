@@ -12,7 +12,10 @@
 
 namespace streamsan::recorder {
 
-/// dlsym() has found this under this name, which begins with "cup": what the program is to get.
-void* profiler_entry(const char* name, void* found);
+/// Is it a name of CUPTI's that we export?
+bool is_profiler_entry(const char* name);
+/// dlsym() has found this under the name, which begins with "cup": what the program is to get. `caller`: who called
+/// dlsym(), an address of code.
+void* profiler_entry(const char* name, void* found, const void* caller);
 
 }  // namespace streamsan::recorder

@@ -83,6 +83,24 @@ std::uint64_t parameter_bytes(const ptx::Kernel& kernel) {
   return end;
 }
 
+constexpr ordering::Bytes kLongestSignal = 16;  // what one store can write; more is data
+constexpr ordering::Bytes kNear = 16;
+
+/// A word of the parameters that leads to memory.
+struct Target {
+  ordering::Address pointer = 0;
+  ordering::Range held;  ///< the allocation that it leads to; empty: to none that is known
+  WordFacts facts;
+
+  /// Perhaps by an offset, from memory that is not known, or from just in front of an allocation (an array that is
+  /// counted from one).
+  [[nodiscard]] bool may_lead_to(ordering::Address address, const ordering::Model& memory) const {
+    if (held.size() == 0 || held.contains(address)) return true;
+    const ordering::AllocationInfo* there = memory.find_allocation(address);
+    return !there || (pointer < there->range.begin && there->range.begin - pointer <= kNear);
+  }
+};
+
 /// The words of the parameter that hold the pointer. Without the arguments that is known of single pointers only, and
 /// of a structure it is any of its words; empty: the kernel has no such parameter.
 std::vector<std::size_t> words_of(const ptx::KnownKernel& code, std::uint64_t pointer,
@@ -199,23 +217,28 @@ bool Code::is_atomic_for_host(std::uint32_t index, const Kernel& kernel, std::ui
   return true;
 }
 
-void Code::find_atomic_stores(std::uint32_t index, const Kernel& kernel, std::uint64_t hash,
-                              const ordering::Model& memory, std::vector<ordering::KernelBytes>& bytes) {
+void Code::find_signals(std::uint32_t index, const Kernel& kernel, std::uint64_t hash, const ordering::Model& memory,
+                        std::vector<ordering::KernelBytes>& bytes) {
   const ptx::KnownKernel* code = enabled_ ? find(index, kernel) : nullptr;
   if (!code || !code->facts.stores_atomically || code->facts.strays) return;
   const Arguments* arguments = arguments_of(*code, kernel, hash);
   if (!arguments) return;
+  std::vector<Target> targets;
+  for (std::size_t word = 0; word < code->facts.words.size(); ++word) {
+    const WordFacts& facts = code->facts.words[word];
+    const auto value = ptx::word_in(arguments->bytes, word);
+    if ((!facts.stored && !facts.written && !facts.atomic && !facts.escapes) || !value || *value < ptx::kLeastAddress)
+      continue;
+    const ordering::AllocationInfo* held = memory.find_allocation(*value);
+    targets.push_back({*value, held ? held->range : ordering::Range{}, facts});
+  }
   for (ordering::KernelBytes& known : bytes) {
-    if (known.mode != AccessMode::Write) continue;
-    const ordering::AllocationInfo* written = memory.find_allocation(known.bytes.base);
+    const bool is_word = known.bytes.width <= kLongestSignal && known.bytes.rows == 1 && known.bytes.slices == 1;
+    if (known.mode != AccessMode::Write || !is_word) continue;
     WordFacts facts;
-    for (std::size_t word = 0; written && word < code->facts.words.size(); ++word) {
-      const auto value = ptx::word_in(arguments->bytes, word);
-      // What leads to no memory that is known may lead here by way of an offset.
-      if (value && *value >= ptx::kLeastAddress && (written->range.contains(*value) || !memory.find_allocation(*value)))
-        join(facts, code->facts.words[word]);
-    }
-    if (facts.stored && !facts.written && !facts.escapes) known.mode = AccessMode::Atomic;
+    for (const Target& target : targets)
+      if (target.may_lead_to(known.bytes.base, memory)) join(facts, target.facts);
+    known.signals = facts.stored && !facts.written && !facts.escapes && !facts.on_device;
   }
 }
 

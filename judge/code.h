@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the code of kernels says about launches that nobody measured.
+// What the code of kernels says about launches, above all about those that nobody measured.
 //
-// The files a process had mapped may hold its kernels as PTX (ptx/library.h). Two things are taken from there:
+// The files a process had mapped may hold its kernels as PTX (ptx/library.h). Three things are taken from there:
 //   * FACTS, for every launch: a pointer that is only read through is an inferred read, whatever the signature says;
 //     one that the signature shows as written and that is only used by atomic operations is atomic; one that is not
 //     used at all is no access. A word in a structure stays doubtful.
 //   * BYTES, where the trace has the launch's arguments: what is proved (ptx/evaluate.h) becomes known bytes, as exact
 //     as measured ones, and a pointer all of whose accesses are proved is no inferred access beside them. For each
 //     launch pointer by pointer: a gather's index and result are exact, what it gathers from stays inferred.
+//   * SIGNALS, of launches that were measured: which of the stores are meant for the host.
 // Without a kernel's PTX, or on another machine than the trace, or once a file was built again, launches stay as they
 // are.
 //
@@ -91,10 +92,11 @@ class Code {
   Besides besides(std::uint32_t index, const Kernel& kernel);
   /// Is what a launch does by atomic accesses atomic for the host, too, in all memory that the host can touch?
   bool is_atomic_for_host(std::uint32_t index, const Kernel& kernel, std::uint64_t hash, const ordering::Model& memory);
-  /// For bytes that were measured, where a store that is atomic looks like any other: those of an allocation that the
-  /// kernel writes by nothing else become atomic. Does nothing if the launch's arguments are not in the trace.
-  void find_atomic_stores(std::uint32_t index, const Kernel& kernel, std::uint64_t hash, const ordering::Model& memory,
-                          std::vector<ordering::KernelBytes>& bytes);
+  /// For bytes that were measured, where a store that is atomic for the host looks like any other: words of an
+  /// allocation that the kernel writes by nothing else are signals. Finds none if the launch's arguments are not in the
+  /// trace.
+  void find_signals(std::uint32_t index, const Kernel& kernel, std::uint64_t hash, const ordering::Model& memory,
+                    std::vector<ordering::KernelBytes>& bytes);
   /// An object that the kernel is given and reads or writes memory through (ptx/textures.h).
   struct TextureArgument {
     std::uint64_t handle = 0;

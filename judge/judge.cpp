@@ -170,7 +170,7 @@ LaunchBytes& Judge::unpromised_bytes_of(const Item& launch, std::uint32_t index,
     const bool measured = (record.flags & trace::kMeasured) != 0;
     out.known = measured ? Known::Measured : Known::Learned;
     resolve(*touched, words, measured, out.exact);
-    code_.find_atomic_stores(index, kernel, w.hash, model_, out.exact.bytes);
+    code_.find_signals(index, kernel, w.hash, model_, out.exact.bytes);
   }
   if (code_.enabled() && out.known == Known::Learned && out.exact.complete && !may_wait(record, index)) {
     // What an earlier launch touched makes a conflict possible, what the code proves of this one makes it sure.

@@ -6,6 +6,7 @@
 
 #include <cxxabi.h>
 
+#include <cctype>
 #include <cstdlib>
 #include <memory>
 
@@ -45,6 +46,11 @@ std::size_t skip_operator(std::string_view text, std::size_t at) {
   constexpr std::string_view kOperator = "operator";
   if (text.compare(at, kOperator.size(), kOperator) != 0) return at;
   std::size_t end = at + kOperator.size();
+  // Not a part of a longer identifier: "my_operator<float>".
+  const auto is_letter = [&](std::size_t i) {
+    return i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) != 0 || text[i] == '_');
+  };
+  if ((at > 0 && is_letter(at - 1)) || is_letter(end)) return at;
   while (end < text.size() && (text[end] == '<' || text[end] == '>' || text[end] == '-')) ++end;
   if (text.compare(end, 2, "()") == 0) end += 2;
   return end;
@@ -84,15 +90,14 @@ Brackets parameter_list(std::string_view text) {
 
 /// Where the template arguments begin that the name ends with; npos: it ends with none, or is that of an operator.
 std::size_t arguments_at_end(std::string_view name) {
-  constexpr std::string_view kOperator = "operator";
   std::size_t depth = 0, open = std::string_view::npos;
   for (std::size_t i = 0; i < name.size(); ++i) {
-    if (name.substr(i).starts_with(kOperator)) {
+    if (const std::size_t behind = skip_operator(name, i); behind != i) {
       if (depth == 0) return std::string_view::npos;
-      i = std::min(name.find_first_not_of("<>=-()", i + kOperator.size()), name.size()) - 1;
+      i = behind - 1;
     } else if (name[i] == '<') {
       if (depth++ == 0) open = i;
-    } else if (name[i] == '>' && name[i - 1] != '-' && depth > 0) {
+    } else if (name[i] == '>' && depth > 0 && name[i - 1] != '-') {
       --depth;
     }
   }
@@ -140,7 +145,7 @@ std::string_view plain_name(std::string_view demangled) {
   int depth = 0;
   std::size_t start = 0;
   for (std::size_t i = 0; i < name.size(); ++i) {
-    if (name.compare(i, 8, "operator") == 0) break;
+    if (skip_operator(name, i) != i) break;
     if (name[i] == '<' || name[i] == '(') ++depth;
     if (name[i] == '>' || name[i] == ')') --depth;
     if (depth == 0 && (name[i] == ' ' || name[i] == ':')) start = i + 1;

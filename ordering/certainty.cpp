@@ -62,7 +62,7 @@ Certainty inferred_meets_inferred(const Access& a, const Access& b) {
 }
 
 bool may_be_signal(const Access& device, const Access& host) {
-  return device.mode == AccessMode::Atomic && device.atomic_for_host && host.source == AccessSource::Host;
+  return may_signal(device) && host.source == AccessSource::Host;
 }
 
 }  // namespace

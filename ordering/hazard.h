@@ -46,6 +46,7 @@ struct Access {
   /// Exact, Kernel: known from an earlier launch with the same arguments, which may have met other data.
   bool learned = false;
   bool atomic_for_host = false;  ///< Atomic: for the host, too (of system scope, or volatile)
+  bool signals = false;          ///< Write, exact: by stores that are atomic for the host
   bool widened = false;          ///< exact, Kernel: an upper bound; it touches some of the bytes, not surely all
   bool bounded = false;          ///< inferred: from a texture or surface, so that `range` is all that it may reach
   bool parted = false;           ///< bounded: that has layers or levels, of which the kernel may touch one
@@ -68,6 +69,11 @@ constexpr bool is_inside_graph(const Access& access) { return access.node != 0 &
 
 /// A conflict with it is possible, never certain, whatever its bytes are.
 constexpr bool is_at_most_possible(const Access& access) { return access.conditional || access.signalled; }
+
+/// May the host meet it on purpose, while the kernel runs? (R-UM-11)
+constexpr bool may_signal(const Access& access) {
+  return access.mode == AccessMode::Atomic ? access.atomic_for_host : access.signals;
+}
 
 /// How the bytes of an access are known. Whatever is certain with one of the last three is certain with those after it.
 enum class Evidence : std::uint8_t { Inferred, Widened, Learned, Sure };

@@ -38,14 +38,14 @@ class IntervalShadow {
     LaneSlot lane = 0;
     AccessMode mode = AccessMode::Read;
     Evidence evidence = Evidence::Sure;
-    bool atomic_for_host = false;
+    bool may_signal = false;
     AccessPool::Index access = 0;
     friend bool operator==(const Reference&, const Reference&) = default;
   };
   /// The relation of the naive specification.
   friend bool stands_for(const Reference& later, const Reference& earlier) {
-    const bool alike = later.mode == earlier.mode && later.atomic_for_host <= earlier.atomic_for_host;
-    return (later.mode == AccessMode::Write || alike) && later.evidence >= earlier.evidence;
+    return (later.mode == AccessMode::Write || later.mode == earlier.mode) && later.may_signal <= earlier.may_signal &&
+           later.evidence >= earlier.evidence;
   }
   struct Segment {
     Range range;

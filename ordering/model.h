@@ -107,6 +107,7 @@ struct KernelBytes {
   bool widened = false;  ///< an upper bound: it touches some of the bytes, not surely all
   bool early = false;    ///< as above
   bool sure = false;     ///< known of this very launch, even where LaunchShape::learned says that the others are not
+  bool signals = false;  ///< Write: by stores that are atomic for the host
 };
 
 struct LaunchShape {

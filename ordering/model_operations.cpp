@@ -88,18 +88,19 @@ void Model::Impl::touch_kernel(Access access, const Actor& actor, std::span<cons
   }
   access.bounded = access.parted = false;
   access.exact = true;
-  const auto is_sure = [](const KernelBytes& each) { return each.sure; };
-  if (!learned || std::none_of(bytes.begin(), bytes.end(), is_sure)) {
-    access.learned = learned;
-    pieces.touch_known(bytes, access, actor);
-    return;
+  access.learned = learned;
+  const auto is_special = [&](const KernelBytes& each) { return each.signals || (learned && each.sure); };
+  if (std::none_of(bytes.begin(), bytes.end(), is_special)) return pieces.touch_known(bytes, access, actor);
+  for (const bool sure : {true, false}) {
+    for (const bool signals : {false, true}) {
+      std::vector<KernelBytes> some;
+      std::copy_if(bytes.begin(), bytes.end(), std::back_inserter(some),
+                   [&](const KernelBytes& each) { return (each.sure || !learned) == sure && each.signals == signals; });
+      access.learned = !sure;
+      access.signals = signals;
+      pieces.touch_known(some, access, actor);
+    }
   }
-  std::vector<KernelBytes> some(bytes.begin(), bytes.end());
-  const auto not_sure = std::partition(some.begin(), some.end(), is_sure);
-  const auto sure = static_cast<std::size_t>(not_sure - some.begin());
-  pieces.touch_known(std::span(some).first(sure), access, actor);
-  access.learned = true;
-  if (sure < some.size()) pieces.touch_known(std::span(some).subspan(sure), access, actor);
 }
 
 void Model::Impl::touch_dependent(const Access& access, const Actor& actor, const Dependent& dependent,

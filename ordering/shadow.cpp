@@ -13,12 +13,12 @@ void Shadow::remember(const Remembered& access, Range whole, const VectorClock& 
   const AccessMode mode = access.access.mode;
   if (access.access.exact) {
     const Evidence known = evidence(access.access);
-    const bool replaces_all =
-        mode == AccessMode::Write && known == Evidence::Sure && access.rows == 0 && access.access.range.contains(whole);
+    const bool signals = may_signal(access.access);
+    const bool replaces_all = mode == AccessMode::Write && known == Evidence::Sure && !signals && access.rows == 0 &&
+                              access.access.range.contains(whole);
     if (replaces_all && !inferred_.empty() && all_before(mode, clock)) clear_details(pool, counters);
     const AccessPool::Index index = pool.add(access.access, access.rows);
-    const IntervalShadow::Reference reference{access.epoch, access.lane, mode, known, access.access.atomic_for_host,
-                                              index};
+    const IntervalShadow::Reference reference{access.epoch, access.lane, mode, known, signals, index};
     if (access.rows != 0) {
       sets_.remember(reference, clock, pool, counters);
     } else {

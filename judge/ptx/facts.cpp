@@ -175,7 +175,8 @@ class Analysis {
   }
   void update(const Instruction& instruction, const Operand& address) {
     facts_.stores_atomically |= instruction.op == Op::Store;
-    facts_.strays_on_device |= !instruction.for_host && facts_.origin(kernel_, address).loaded;
+    const Origin origin = facts_.origin(kernel_, address);
+    facts_.strays_on_device |= !instruction.for_host && (origin.loaded || origin.symbol);
     reach(address, [&](WordFacts& word) {
       used(word.atomic, word.atomic_early, word.late);
       word.stored |= instruction.op == Op::Store;

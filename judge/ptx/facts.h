@@ -82,7 +82,7 @@ struct Facts {
   bool prints = false;
   bool can_wait = true;           ///< for what others write while it runs (waiting.h)
   bool waits_for_others = false;  ///< for another kernel or the host (waiting.h)
-  bool strays_on_device = false;  ///< where a loaded pointer leads, perhaps by what is atomic, but not for the host
+  bool strays_on_device = false;  ///< perhaps in other memory than words lead to, by what is not atomic for the host
   /// What the addresses that it touches are made of, each combination once.
   std::vector<Origin> addresses;
   std::vector<WordFacts> words;

@@ -22,8 +22,9 @@ using trace::Piece;
 using trace::pointer_word;
 using trace::TraceBuilder;
 
-constexpr std::uint64_t kStream = 0x1000, kBytes = 256;
-constexpr std::uint64_t kStatus = 0x7000'0000'0000, kTaken = 0x7100'0000'0000, kData = 0x7200'0000'0000;
+constexpr std::uint64_t kStream = 0x1000, kOther = 0x2000, kBytes = 256;
+constexpr std::uint64_t kStatus = 0x7000'0000'0000, kFront = kStatus - kBytes, kTaken = 0x7100'0000'0000,
+                        kData = 0x7200'0000'0000;
 constexpr std::uint64_t kReport = 1, kHash = 77;
 
 // report({status, taken, data}): whoever takes `taken` writes the data and says so in `status`.
@@ -56,25 +57,37 @@ struct Program {
   std::uint64_t data = kData;
   MemoryKind kind_of_taken = MemoryKind::Device;
   bool has_arguments = true;
-  bool writes = false;  ///< the host
+  bool writes = false;      ///< the host
+  std::uint64_t bytes = 4;  ///< of the status that were stored
 };
 
-HazardList found(const Program& program) {
+void launch(TraceBuilder& trace, std::uint64_t stream, const Program& program) {
+  trace.launch_known(
+      stream, kReport, 1, Known::Measured,
+      {pointer_word(0, kStatus, true), pointer_word(0, kTaken, true), pointer_word(0, program.data, true)}, 32, kHash);
+}
+
+TraceBuilder launched(const Program& program) {
   TraceBuilder trace;
   trace.function(kReport, "_Z6report6Report");
   trace.stream_create(kStream, NonBlocking::Yes);
+  trace.stream_create(kOther, NonBlocking::Yes);
   trace.alloc(kStatus, kBytes, MemoryKind::Pinned);
+  trace.alloc(kFront, kBytes, MemoryKind::Pinned);
   trace.alloc(kData, kBytes, MemoryKind::Pinned);
   trace.alloc(kTaken, kBytes, program.kind_of_taken);
-  const auto in_data = static_cast<std::int64_t>(program.data - (program.data < kData ? kStatus : kData));
-  trace.footprint(1, {piece(0, Piece::Mode::Write, 0, 4), piece(1, Piece::Mode::Atomic, 0, 4),
-                      piece(program.data < kData ? 0 : 2, Piece::Mode::Write, in_data, 4)});
+  const bool in_status = program.data >= kStatus && program.data < kStatus + kBytes;
+  const auto place = static_cast<std::int64_t>(program.data - kStatus);
+  trace.footprint(1, {piece(0, Piece::Mode::Write, 0, program.bytes), piece(1, Piece::Mode::Atomic, 0, 4),
+                      in_status ? piece(0, Piece::Mode::Write, place, 4) : piece(2, Piece::Mode::Write, 0, 4)});
   const std::uint64_t words[] = {kStatus, kTaken, program.data};
-  if (program.has_arguments)
-    trace.arguments(kHash, kReport, {1, 1, 1}, {32, 1, 1}, std::as_bytes(std::span(words)));
-  trace.at({0x401000}).launch_known(
-      kStream, kReport, 1, Known::Measured,
-      {pointer_word(0, kStatus, true), pointer_word(0, kTaken, true), pointer_word(0, program.data, true)}, 32, kHash);
+  if (program.has_arguments) trace.arguments(kHash, kReport, {1, 1, 1}, {32, 1, 1}, std::as_bytes(std::span(words)));
+  launch(trace.at({0x401000}), kStream, program);
+  return trace;
+}
+
+HazardList found(const Program& program) {
+  TraceBuilder trace = launched(program);
   trace.at({0x401100}).host_access(program.looks_at, 4, program.writes);
   return hazards_of(judged(trace, 1000, program.code).findings);
 }
@@ -96,9 +109,26 @@ TEST(Signal, PlainStoresIntoTheSameMemoryAreNotToldFromIt) {
   EXPECT_EQ(found({.looks_at = kStatus + 64, .data = kStatus + 64}), kError);
 }
 
+TEST(Signal, APointerJustInFrontMayLeadIntoIt) {
+  EXPECT_EQ(found({.data = kStatus - 4}), kError);
+  EXPECT_EQ(found({.data = kFront}), kPossible);
+}
+
+TEST(Signal, ManyBytesAreData) {
+  EXPECT_EQ(found({.bytes = 16}), kPossible);
+  EXPECT_EQ(found({.bytes = 20}), kError);
+}
+
+/// Two kernels that store the same bytes are no less a race for it.
+TEST(Signal, BetweenKernelsItIsAStore) {
+  TraceBuilder trace = launched({});
+  launch(trace.at({0x401200}), kOther, {});
+  EXPECT_EQ(hazards_of(judged(trace, 1000, kRelease).findings), HazardList{"write-after-write/error/no-edge"});
+}
+
 TEST(Signal, AnAtomicOfTheDeviceCountsWhereTheHostMayLook) {
-  EXPECT_EQ(found({.kind_of_taken = MemoryKind::Managed}), kError);
-  EXPECT_EQ(found({.kind_of_taken = MemoryKind::Device}), kPossible);
+  EXPECT_EQ(found({.kind_of_taken = MemoryKind::Managed}), kPossible);
+  EXPECT_EQ(found({.looks_at = kTaken, .kind_of_taken = MemoryKind::Managed}), kError);
 }
 
 TEST(Signal, WithoutTheArgumentsNothingIsKnown) { EXPECT_EQ(found({.has_arguments = false}), kError); }

@@ -49,6 +49,8 @@ TEST(Signature, PlainName) {
                  ">(n::Op<n::sum<float>::operator()(n::Iterator&)::{lambda(float)#1}, 4>)"),
       "reduce_kernel");
   EXPECT_EQ(plain_name("void run<decltype(a->b), A::operator-> >(int)"), "run");
+  EXPECT_EQ(plain_name("void tensor_operators::add<4, my_operator<float> >(int)"), "add");
+  EXPECT_EQ(plain_name(">"), ">");
   EXPECT_EQ(plain_name("bool n::operator< <int>(int, int)"), "operator< <int>");
   EXPECT_EQ(plain_name("std::ostream& n::operator<<(std::ostream&, int)"), "operator<<");
   EXPECT_EQ(plain_name("__main__::add_into[abi:v2][abi:cw51c](Array<float, 1, C>, Array<float, 1, C>)"), "add_into");

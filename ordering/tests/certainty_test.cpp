@@ -48,6 +48,7 @@ Access conditional(Access access) { return access.conditional = true, access; }
 Access life(Access access) { return access.source = AccessSource::Free, access; }
 Access atomic(Access access) { return access.mode = AccessMode::Atomic, access; }
 Access atomic_for_host(Access access) { return access.atomic_for_host = true, atomic(access); }
+Access signal(Access access) { return access.signals = true, access; }
 Access host(Access access) { return access.source = AccessSource::Host, access; }
 
 struct Row {
@@ -125,6 +126,9 @@ TEST(CertaintyTable, EveryRowBothWays) {
        possible},
       {"an atomic of the device and the host", atomic(exact(1000, 1100)), host(exact(1000, 1004)), certain},
       {"an atomic for the host and a copy", atomic_for_host(exact(1000, 1100)), exact(1000, 1004), certain},
+      {"a store for the host and the host", signal(exact(1000, 1004)), host(exact_read(1000, 1004)), possible},
+      {"a store for the host and a copy", signal(exact(1000, 1004)), exact_read(1000, 1004), certain},
+      {"two stores for the host", signal(exact(1000, 1004)), signal(exact(1000, 1004)), certain},
       {"an atomic and a write", atomic(exact(1000, 1100)), exact(1000, 1100), certain},
       {"an atomic and a read", atomic(exact(1000, 1100)), exact_read(1000, 1100), certain},
       {"an atomic, a kernel that reads", atomic(exact(1200, 1264)), inferred(1200, 1, 64, 5, AccessMode::Read),

@@ -40,6 +40,7 @@ void give_work(GraphNode& node, Dice& dice, const Surroundings& around) {
                   .learned = dice.below(4) == 0};
     for (unsigned i = 1 + dice.below(2); i > 0; --i) {
       node.bytes.push_back({.bytes = footprint(), .mode = modes[dice.below(3)], .widened = dice.below(8) == 0});
+      node.bytes.back().signals = node.bytes.back().mode == AccessMode::Write && dice.below(4) == 0;
       own_memory(node.bytes.back().bytes);
     }
     if (!around.exact_only && dice.below(4) == 0) node.pointers.push_back(around.pointer(dice.byte()));

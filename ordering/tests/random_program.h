@@ -405,6 +405,7 @@ class Interpreter {
                    .mode = modes[bits / 16 % 4],
                    .widened = i == 0 && s.detail[2] % 8 == 0,
                    .sure = bits % 32 >= 24};
+      pieces[i].signals = pieces[i].mode == AccessMode::Write && s.detail[i] % 4 == 1;
     }
     LaunchShape shape = shape_of(s);
     shape.atomic_for_host = s.detail[3] % 8 < 3;

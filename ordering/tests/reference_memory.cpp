@@ -401,6 +401,7 @@ void ReferenceModel::touch_kernel(const Kernel& kernel, const Access& made, cons
     each.mode = known.mode;
     each.learned = shape.learned && !known.sure;
     each.widened = known.widened;
+    each.signals = known.signals;
     touch(known.early ? kernel.start : kernel.waited, kernel.done, known.bytes, each);
   }
 }

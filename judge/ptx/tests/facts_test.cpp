@@ -56,7 +56,11 @@ TEST(Facts, AtomicsOfTheSystemAreAtomicForTheHost) {
   EXPECT_FALSE(for_host("atom.global.sys.add.u32 %r1, [%rd1], 1; ld.acquire.gpu.u32 %r1, [%rd1];"));
 }
 
-TEST(Facts, AtomicsOfTheDeviceWhereALoadedPointerLeads) {
+TEST(Facts, AtomicsOfTheDeviceThatNoParameterLeadsTo) {
+  EXPECT_TRUE(facts("atom.global.add.u32 %r1, [counter], 1;").strays_on_device);
+  EXPECT_TRUE(facts("red.global.add.u32 [counter], 1;").strays_on_device);
+  EXPECT_TRUE(facts("mov.u64 %rd2, counter; atom.global.add.u32 %r1, [%rd2], 1;").strays_on_device);
+  EXPECT_FALSE(facts("atom.global.sys.add.u32 %r1, [counter], 1;").strays_on_device);
   EXPECT_TRUE(facts("ld.global.u64 %rd2, [%rd1]; atom.global.add.u32 %r1, [%rd2], 1;").strays_on_device);
   EXPECT_FALSE(facts("ld.global.u64 %rd2, [%rd1]; atom.global.sys.add.u32 %r1, [%rd2], 1;").strays_on_device);
   EXPECT_FALSE(facts("atom.global.add.u32 %r1, [%rd1], 1;").strays_on_device);

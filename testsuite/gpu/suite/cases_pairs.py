@@ -5,6 +5,8 @@ failure. The racy one is an error whose report names the lines of Python; of the
 them correct workloads (torch_workloads.py, torch_fsdp.py), 200 steps each, of which nothing is reported either.
 """
 
+from dataclasses import replace
+
 from suite.case import Case, INFERRED, MEASURED
 from suite.expect import Expect, Finding, NO_ERROR
 
@@ -97,6 +99,10 @@ CASES = [
     *beside_jax("exported_from_another_stream", "exported-write", "exported-read", hazard="read-after-write"),
     profiled("refused", MEASURED, "^0 kernels$", REFUSED),
     profiled("served", INFERRED, "^[1-9][0-9]* kernels$", absent=(REFUSED,)),
+    Case("steps-trainer-of-torchrun", None, ("{python}", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=1",
+                                             "{programs}/transformers_trainer.py"),
+         replace(NO_ERROR, text=("^40 steps$",)), needs=("module:torch", "module:transformers"), null=False, timeout=240,
+         cost=30, options=MEASURED),
     *(steps("torch_workloads.py", workload)
       for workload in ("mixed_precision", "captured_step", "graphed_callables", "compiled", "static_cache")),
     steps("torch_workloads.py", "pipeline", needs=TWO),

@@ -24,8 +24,8 @@
 //
 // SIGNAL-NOT: ERROR
 // SIGNAL: POSSIBLE: streamsan: {{.*}}host race on pinned host memory
-// SIGNAL: Previous atomic update by kernel look
-// SIGNAL: The kernel's atomic accesses are atomic for the host, too (R-UM-11).
+// SIGNAL: Previous write by kernel look
+// SIGNAL: The kernel's stores there are atomic for the host, too (R-UM-11).
 // SIGNAL-NOT: ERROR
 #include "must.h"
 
