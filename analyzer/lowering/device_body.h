@@ -130,7 +130,7 @@ class Body {
   llvm::DenseMap<const void*, llvm::SmallPtrSet<const clang::Expr*, 2>> given_;  ///< by variable: its values
   /// Of which this round has asked, in vain: variables, whether they are of memory; calls, what they return.
   mutable llvm::DenseSet<const void*> asked_;
-  Paths returns_;                                ///< places or pointees, any base
+  Paths returns_;                                                        ///< places or pointees, any base
   llvm::DenseMap<const clang::ValueDecl*, clang::FieldDecl*> captures_;  ///< of a lambda's body
   clang::FieldDecl* captured_this_ = nullptr;
   bool learned_ = false;

@@ -232,8 +232,8 @@ bool Body::decides_address(const clang::Expr* expression) {
     if (e->getCastKind() != clang::CK_LValueToRValue) return decides_address(e->getSubExpr());
     note_deciders(e->getSubExpr());
     const Paths pointers = place(e->getSubExpr());
-    const bool from_memory = std::any_of(pointers.begin(), pointers.end(),
-                                         [&](const Path& path) { return is_data_variable(path.base); });
+    const bool from_memory =
+        std::any_of(pointers.begin(), pointers.end(), [&](const Path& path) { return is_data_variable(path.base); });
     return decides_address(e->getSubExpr()) || from_memory;
   }
   if (const auto* e = dyn_cast<clang::ArraySubscriptExpr>(expression)) {
