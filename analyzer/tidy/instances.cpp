@@ -23,13 +23,13 @@ bool is_same_site(const ir::Site& a, const ir::Site& b) {
   return all(a) == all(b);
 }
 
-/// Kernels, and calls that are not followed, have another name in each instance. Findings tell it, and nothing that
-/// leads to them depends on it.
+/// Kernels, and calls that are not followed, have another name in each instance. Findings have it, but
+/// whether a function is given up does not depend on it.
 bool is_same_op(const ir::Op& a, const ir::Op& b) {
   if (a.name == b.name) return a == b;
-  const bool told = (a.kind == ir::OpKind::Enqueue && a.work == ir::Work::Kernel) || a.kind == ir::OpKind::MaySync ||
-                    a.kind == ir::OpKind::Escape;
-  if (!told || a.kind != b.kind || a.name.empty() || b.name.empty()) return false;
+  const bool named = (a.kind == ir::OpKind::Enqueue && a.work == ir::Work::Kernel) || a.kind == ir::OpKind::MaySync ||
+                     a.kind == ir::OpKind::Escape;
+  if (!named || a.kind != b.kind || a.name.empty() || b.name.empty()) return false;
   ir::Op renamed = a;
   renamed.name = b.name;
   return renamed == b;
