@@ -15,9 +15,9 @@
 
 #include "analyzer/ir/naming.h"
 #include "analyzer/lowering/called_model.h"
+#include "analyzer/lowering/device_only.h"
 #include "analyzer/lowering/fields.h"
 #include "analyzer/lowering/spot_visitor.h"
-#include "analyzer/lowering/symbols.h"
 #include "analyzer/models/host_calls.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/Basic/SourceManager.h"
