@@ -20,6 +20,8 @@
 #include "analyzer/lowering/spot_visitor.h"
 #include "analyzer/models/host_calls.h"
 #include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/ExprCXX.h"
 #include "clang/Basic/SourceManager.h"
 
 namespace streamsan::analyzer {
