@@ -12,7 +12,8 @@
 // Ops age the state before they run (values.h): the earlier results of an op in a loop become older ones. An edge to a
 // block ages the values that are merged there and have changed.
 //
-// Limits: past EngineOptions::most_block_visits the function is given up. Where more accesses than most_accesses are
+// Limits: past EngineOptions::most_block_visits the function is given up, and as soon as it is certain to come to that:
+// the order is computed for each block that the values have reached. Where more accesses than most_accesses are
 // pending, those that the host has waited for are dropped. Their ops are ignored everywhere from then on, so that no
 // hazard is reported from half of the facts. If that does not help, the function is given up.
 //
@@ -91,12 +92,13 @@ class Engine {
     for (std::uint32_t i = 0; i < sequence_.size(); ++i) number_[sequence_[i]] = i;
   }
 
-  bool visit_is_allowed() {
+  /// `to_come`: visits that are certain to be needed yet, whatever this one shows.
+  bool visit_is_allowed(std::uint32_t to_come = 0) {
     if (steps_ > options_.most_steps) {
       gave_up_ = kNoStepsLeft;
       return false;
     }
-    if (++visits_ <= options_.most_block_visits) return true;
+    if (++visits_ + to_come <= options_.most_block_visits) return true;
     gave_up_ = "more than " + std::to_string(options_.most_block_visits) + " block visits";
     return false;
   }
@@ -123,7 +125,8 @@ class Engine {
         if (std::ranges::find(before, block) == before.end()) before.push_back(block);
       }
     std::set<std::uint32_t> work{0};
-    while (!work.empty() && visit_is_allowed()) {
+    std::uint32_t reached = 0;  // The order is computed for each of these, once at least.
+    while (!work.empty() && visit_is_allowed(reached)) {
       const std::uint32_t block = sequence_[*work.begin()];
       work.erase(work.begin());
       State& state = states_[block];
@@ -155,6 +158,7 @@ class Engine {
         start.apply(values_, index);
       }
       if (state.end && *state.end == start) continue;
+      reached += state.end ? 0 : 1;
       state.end = std::move(start);
       for (ir::BlockId successor : function_.blocks[block].successors)
         work.insert(number_[static_cast<std::uint32_t>(successor)]);

@@ -14,6 +14,8 @@
 
 #include "analyzer/lowering/device_function.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace clang {
 class ASTContext;
@@ -68,11 +70,16 @@ class Body {
   [[nodiscard]] Paths result(const clang::Expr& call) const;
   [[nodiscard]] bool on_data(const clang::Expr* expression) const;
   [[nodiscard]] bool is_data(const Paths& places) const;
+  [[nodiscard]] bool is_data_variable(const void* base) const;
+  /// A variable of `places` has a value that came out of memory.
+  void note_data(const Paths& places);
+  void set_result(const clang::Expr& call, Paths places);
 
   // What decides whether there is an access, and where. Both note the variables it hangs on, and tell if it is memory.
   bool decides(const clang::Expr* condition_or_index);
   bool decides_address(const clang::Expr* expression);
   void note_deciders(const clang::Expr* expression);
+  void note_decider(const void* variable);
 
   // Calls.
   struct Call;
@@ -120,7 +127,10 @@ class Body {
   std::set<const void*> data_variables_;         ///< locals whose value came out of memory
   std::set<const void*> deciders_;               ///< variables that accesses hang on, through other variables too
   std::map<const clang::Expr*, Paths> results_;  ///< of calls: what they return
-  Paths returns_;                                ///< places or pointees, any base
+  llvm::DenseMap<const void*, llvm::SmallPtrSet<const clang::Expr*, 2>> given_;  ///< by variable: its values
+  /// Of which this round has asked, in vain: variables, whether they are of memory; calls, what they return.
+  mutable llvm::DenseSet<const void*> asked_;
+  Paths returns_;                                                        ///< places or pointees, any base
   llvm::DenseMap<const clang::ValueDecl*, clang::FieldDecl*> captures_;  ///< of a lambda's body
   clang::FieldDecl* captured_this_ = nullptr;
   bool learned_ = false;

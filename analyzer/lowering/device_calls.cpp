@@ -151,7 +151,7 @@ void Body::walk_call(const clang::CallExpr& expression, bool data) {
       touch(call.object, ir::Mode::Write, call.data);
     }
     memory_.copy(call.object, source);
-    results_[&expression] = call.object;
+    set_result(expression, call.object);
     return;
   }
   if (call_by_name(call) || call_atomic_object(call)) return;
@@ -209,7 +209,7 @@ bool Body::call_by_name(const Call& call) {
       touch_pointer(0, ir::Mode::Atomic);
       break;
   }
-  if (!pointers.empty() && call.callee->getReturnType()->isPointerType()) results_[&call.expression] = pointers[0];
+  if (!pointers.empty() && call.callee->getReturnType()->isPointerType()) set_result(call.expression, pointers[0]);
   return true;
 }
 
@@ -425,9 +425,10 @@ void Body::call_with_summary(const Call& call, const Summary& summary) {
   for (const auto& [path, sources] : summary.copies) memory_.copy(translate(call, path), translate_all(sources));
   const clang::QualType type = call.callee->getReturnType();
   if (!type->isRecordType()) {
-    Paths& known_results = results_[&call.expression];
-    for (const Path& path : translate_all(summary.returns)) learned_ |= known_results.insert(path).second;
-    return;
+    Paths returned = translate_all(summary.returns);
+    if (const auto known = results_.find(&call.expression); known != results_.end())
+      returned.insert(known->second.begin(), known->second.end());
+    return set_result(call.expression, std::move(returned));
   }
   const Paths object{Path{&call.expression, {}}};
   memory_.copy(object, translate_all(summary.returns));
@@ -472,7 +473,7 @@ void Body::call_unknown(const Call& call) {
     escape(call.object, call.data);
   }
   if (call.callee != nullptr && call.callee->getReturnType()->isPointerType()) {
-    results_[&call.expression] = std::move(reached);
+    set_result(call.expression, std::move(reached));
   }
   // The compiler's and the toolkit's own functions without a body are instructions, and none of them waits.
   const auto is_instruction = [&](const clang::FunctionDecl& callee) {

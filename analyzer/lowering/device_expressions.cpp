@@ -67,8 +67,15 @@ Paths Body::variable(const clang::ValueDecl& declaration, bool captured) const {
 }
 
 Paths Body::result(const clang::Expr& call) const {
+  asked_.insert(&call);
   const auto found = results_.find(&call);
   return found == results_.end() ? Paths{} : found->second;
+}
+
+void Body::set_result(const clang::Expr& call, Paths places) {
+  Paths& known = results_[&call];
+  learned_ |= known != places && asked_.contains(&call);
+  known = std::move(places);
 }
 
 Paths Body::place(const clang::Expr* expression) const {
@@ -155,13 +162,24 @@ Paths Body::value(const clang::Expr* expression) const {
   return {};
 }
 
+bool Body::is_data_variable(const void* base) const {
+  const bool known = data_variables_.contains(base);
+  if (!known) asked_.insert(base);
+  return known;
+}
+
+void Body::note_data(const Paths& places) {
+  for (const Path& path : places)
+    if (path.depth() == 0) learned_ |= data_variables_.insert(path.base).second && asked_.contains(path.base);
+}
+
 bool Body::is_data(const Paths& places) const {
   return std::any_of(places.begin(), places.end(), [&](const Path& path) {
-    if (!memory_.is_parameter(path)) return data_variables_.contains(path.base);
+    if (!memory_.is_parameter(path)) return is_data_variable(path.base);
     // The object itself, behind `this` or a reference, need not lie in device memory.
     const auto* declaration = path.base == &kThis ? nullptr : static_cast<const clang::ValueDecl*>(path.base);
     const bool by_reference = declaration == nullptr || declaration->getType()->isReferenceType();
-    return path.depth() > (by_reference ? 1U : 0U) || data_variables_.contains(path.base);
+    return path.depth() > (by_reference ? 1U : 0U) || is_data_variable(path.base);
   });
 }
 
@@ -188,11 +206,19 @@ bool Body::on_data(const clang::Expr* expression) const {
 void Body::note_deciders(const clang::Expr* expression) {
   if (expression == nullptr || isa<clang::UnaryExprOrTypeTraitExpr>(expression)) return;
   if (const auto* e = dyn_cast<clang::DeclRefExpr>(expression)) {
-    if (isa<clang::VarDecl>(e->getDecl())) learned_ |= deciders_.insert(e->getDecl()).second;
+    if (isa<clang::VarDecl>(e->getDecl())) note_decider(e->getDecl());
     return;
   }
   if (const clang::Expr* e = inner(expression)) return note_deciders(e);
   for (const clang::Stmt* child : expression->children()) note_deciders(clang::dyn_cast_or_null<clang::Expr>(child));
+}
+
+/// At once with what its values so far hang on: rounds for these alone would each find one variable more.
+void Body::note_decider(const void* variable) {
+  if (!deciders_.insert(variable).second) return;
+  const auto found = given_.find(variable);
+  if (found == given_.end()) return;
+  for (const clang::Expr* value : found->second) note_deciders(value);
 }
 
 bool Body::decides(const clang::Expr* condition_or_index) {
@@ -206,8 +232,8 @@ bool Body::decides_address(const clang::Expr* expression) {
     if (e->getCastKind() != clang::CK_LValueToRValue) return decides_address(e->getSubExpr());
     note_deciders(e->getSubExpr());
     const Paths pointers = place(e->getSubExpr());
-    const bool from_memory = std::any_of(pointers.begin(), pointers.end(),
-                                         [&](const Path& path) { return data_variables_.contains(path.base); });
+    const bool from_memory =
+        std::any_of(pointers.begin(), pointers.end(), [&](const Path& path) { return is_data_variable(path.base); });
     return decides_address(e->getSubExpr()) || from_memory;
   }
   if (const auto* e = dyn_cast<clang::ArraySubscriptExpr>(expression)) {

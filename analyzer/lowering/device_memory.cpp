@@ -58,7 +58,7 @@ void Memory::add(std::map<Path, Paths>& to, const Paths& places, const Paths& wh
       if (known.size() >= kMostValues) {
         overflowed_ = true;
       } else if (known.insert(value).second) {
-        grew_ = true;
+        learn(place.base);
       }
     }
   }
@@ -82,6 +82,7 @@ Paths Memory::load(const Paths& places, bool typed) const {
 
 void Memory::load(const Path& place, bool typed, unsigned deep, Paths& out) const {
   if (deep > kDeepestCopies) return;
+  asked_.insert(place.base);
   if (const auto found = stored_.find(place); found != stored_.end()) {
     out.insert(found->second.begin(), found->second.end());
   }
@@ -99,6 +100,7 @@ void Memory::load(const Path& place, bool typed, unsigned deep, Paths& out) cons
 }
 
 Paths Memory::inside(const Paths& places) const {
+  asked_all_ = true;
   Paths objects = places;
   for (unsigned deep = 0; deep < kDeepestCopies; ++deep) {
     Paths sources;
@@ -122,6 +124,10 @@ Paths Memory::inside(const Paths& places) const {
   return result;
 }
 
-bool Memory::grew() { return std::exchange(grew_, false); }
+bool Memory::grew() {
+  asked_.clear();
+  asked_all_ = false;
+  return std::exchange(grew_, false);
+}
 
 }  // namespace streamsan::analyzer::device

@@ -16,6 +16,8 @@
 #include <set>
 #include <vector>
 
+#include "llvm/ADT/DenseSet.h"
+
 namespace clang {
 class FieldDecl;
 class ValueDecl;
@@ -44,7 +46,9 @@ extern const char kThis;
 class Memory {
  public:
   /// `base` came from the caller: what its pointers point to at first is named after them.
-  void add_parameter(const void* base) { parameters_.insert(base); }
+  void add_parameter(const void* base) {
+    if (parameters_.insert(base).second) learn(base);
+  }
   [[nodiscard]] bool is_parameter(const Path& path) const { return parameters_.contains(path.base); }
 
   /// The pointer at `place` may hold the address of each of `values`.
@@ -59,12 +63,13 @@ class Memory {
 
   [[nodiscard]] const std::map<Path, Paths>& stored() const { return stored_; }
   [[nodiscard]] const std::map<Path, Paths>& copied() const { return copied_; }
-  /// Something was learned since the last call.
+  /// Since the last call something was learned that had been asked for before, in vain.
   bool grew();
   /// More was stored than is worth following.
   [[nodiscard]] bool overflowed() const { return overflowed_; }
 
  private:
+  void learn(const void* base) { grew_ = grew_ || asked_all_ || asked_.contains(base); }
   void load(const Path& place, bool typed, unsigned deep, Paths& out) const;
   void add(std::map<Path, Paths>& to, const Paths& places, const Paths& what);
 
@@ -72,6 +77,9 @@ class Memory {
   std::map<Path, Paths> stored_;
   std::map<Path, Paths> copied_;
   bool grew_ = false;
+  // Since grew() was called: the bases of places that were asked for, or all.
+  mutable llvm::DenseSet<const void*> asked_;
+  mutable bool asked_all_ = false;
   bool overflowed_ = false;
 };
 

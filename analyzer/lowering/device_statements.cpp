@@ -72,6 +72,7 @@ void Body::add_device_variables(const clang::Stmt* statement) {
 
 bool Body::round() {
   effects_.clear();
+  asked_.clear();
   learned_ = false;
   flow_ = {};
   exits_ = kNowhere;
@@ -192,12 +193,10 @@ void Body::assign(const Paths& places, clang::QualType type, const clang::Expr* 
     if (type->isPointerType()) note_moved(places, bounds_.pointer(source));
   }
   for (const Path& path : places) {
-    if (path.depth() == 0 && deciders_.contains(path.base)) note_deciders(source);
+    if (path.depth() == 0 && given_[path.base].insert(source).second && deciders_.contains(path.base))
+      note_deciders(source);
   }
-  if (!on_data(source)) return;
-  for (const Path& path : places) {
-    if (path.depth() == 0) learned_ |= data_variables_.insert(path.base).second;
-  }
+  if (on_data(source)) note_data(places);
 }
 
 void Body::assign_fields(const clang::Expr& list) {
@@ -426,10 +425,7 @@ void Body::access(const clang::Expr& expression, bool data) {
     if (!compound) return assign(target, binary->getLHS()->getType(), binary->getRHS());
     if (binary->getLHS()->getType()->isPointerType() && continues_.empty())
       note_moved(target, binary->getOpcode() == clang::BO_AddAssign ? bounds_.number(binary->getRHS()) : moved_bound());
-    if (!on_data(binary->getRHS())) return;
-    for (const Path& path : target) {
-      if (path.depth() == 0) learned_ |= data_variables_.insert(path.base).second;
-    }
+    if (on_data(binary->getRHS())) note_data(target);
     return;
   }
   if (const auto* unary = dyn_cast<clang::UnaryOperator>(&expression); unary && unary->isIncrementDecrementOp()) {

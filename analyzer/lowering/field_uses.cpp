@@ -5,6 +5,8 @@
 // A visitor meets a use of a field at the innermost expression, which does not tell what is done with it. So each
 // construct that is understood (an assignment, a create call, a conversion to a value) claims the expressions that name
 // its fields when it is visited, which is before them; a field that is met unclaimed is in foreign hands.
+//
+// Functions that run on the device alone have no handles of the host's and are left out (own_code_visitor.h).
 #include "analyzer/lowering/field_uses.h"
 
 #include <set>
@@ -13,10 +15,13 @@
 
 #include "analyzer/ir/naming.h"
 #include "analyzer/lowering/called_model.h"
+#include "analyzer/lowering/device_only.h"
 #include "analyzer/lowering/fields.h"
 #include "analyzer/lowering/spot_visitor.h"
 #include "analyzer/models/host_calls.h"
 #include "clang/AST/ASTContext.h"
+#include "clang/AST/DeclCXX.h"
+#include "clang/AST/ExprCXX.h"
 #include "clang/Basic/SourceManager.h"
 
 namespace streamsan::analyzer {
@@ -90,7 +95,7 @@ bool Collect::TraverseDecl(clang::Decl* declaration) {
   const clang::SourceManager& sources = context_.getSourceManager();
   if (declaration->getLocation().isValid() && sources.isInSystemHeader(declaration->getLocation())) return true;
   const auto* function = dyn_cast<clang::FunctionDecl>(declaration);
-  if (function != nullptr && function->isDependentContext()) return true;
+  if (function != nullptr && (function->isDependentContext() || runs_on_device_only(*function))) return true;
   return Base::TraverseDecl(declaration);
 }
 

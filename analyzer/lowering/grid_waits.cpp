@@ -80,7 +80,10 @@ std::vector<GridWait> grid_waits(clang::ASTContext& context, const Sites& sites,
   std::set<unsigned> reported;
   functions_in(*context.getTranslationUnitDecl(), [&](const clang::FunctionDecl& kernel) {
     if (files.isInSystemHeader(kernel.getLocation())) return;
-    for (const clang::SourceLocation wait : device::unfenced_waits(kernel)) {
+    // An instance has no assembly but that of its pattern, which was looked at before.
+    const bool looked_at = kernel.isTemplateInstantiation();
+    for (const clang::SourceLocation wait :
+         looked_at ? std::vector<clang::SourceLocation>() : device::unfenced_waits(kernel)) {
       if (!reported.insert(wait.getRawEncoding()).second) continue;
       found.push_back({.site = sites.at(wait), .kernel = kernel.getNameAsString(), .no_clobber = true});
       found.back().site.function = found.back().kernel;

@@ -13,6 +13,7 @@
 #include "analyzer/lowering/field_uses.h"
 #include "analyzer/lowering/ways_on.h"
 #include "clang/AST/DynamicRecursiveASTVisitor.h"
+#include "clang/AST/StmtCXX.h"
 
 namespace streamsan::analyzer {
 

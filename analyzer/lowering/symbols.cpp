@@ -54,11 +54,6 @@ std::string range_algorithm(const clang::FunctionDecl& function) {
 
 }  // namespace
 
-bool runs_on_device_only(const clang::FunctionDecl& function) {
-  if (function.hasAttr<clang::CUDAGlobalAttr>()) return true;
-  return function.hasAttr<clang::CUDADeviceAttr>() && !function.hasAttr<clang::CUDAHostAttr>();
-}
-
 Symbols::Symbols(clang::ASTContext& context, const Models& models) : context_(context), models_(models) {}
 
 std::string Symbols::qualified(const clang::NamedDecl& declaration) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analyzer/ir/ir.h"
+#include "analyzer/lowering/device_only.h"
 #include "analyzer/models/model.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -22,9 +23,6 @@ class SourceManager;
 }  // namespace clang
 
 namespace streamsan::analyzer {
-
-/// A kernel, or a function of the device that the host does not have.
-bool runs_on_device_only(const clang::FunctionDecl& function);
 
 class Symbols {
  public:

@@ -2,6 +2,7 @@
 #include "analyzer/tidy/instances.h"
 
 #include <algorithm>
+#include <functional>
 #include <tuple>
 #include <utility>
 
@@ -22,15 +23,33 @@ bool is_same_site(const ir::Site& a, const ir::Site& b) {
   return all(a) == all(b);
 }
 
-bool is_built_alike(const ir::Function& a, const ir::Function& b) {
-  return a.blocks == b.blocks && a.places == b.places && a.exprs == b.exprs && a.parameters == b.parameters &&
-         a.per_thread_default_stream == b.per_thread_default_stream && a.hidden == b.hidden &&
-         a.incomplete == b.incomplete && a.site == b.site &&
+/// Kernels, and calls that are not followed, have another name in each instance. Findings have it, but
+/// whether a function is given up does not depend on it.
+bool is_same_op(const ir::Op& a, const ir::Op& b) {
+  if (a.name == b.name) return a == b;
+  const bool named = (a.kind == ir::OpKind::Enqueue && a.work == ir::Work::Kernel) || a.kind == ir::OpKind::MaySync ||
+                     a.kind == ir::OpKind::Escape;
+  if (!named || a.kind != b.kind || a.name.empty() || b.name.empty()) return false;
+  ir::Op renamed = a;
+  renamed.name = b.name;
+  return renamed == b;
+}
+
+bool is_same_block(const ir::Block& a, const ir::Block& b) {
+  return a.successors == b.successors && a.condition == b.condition && a.loop_head == b.loop_head &&
+         std::ranges::equal(a.ops, b.ops, is_same_op);
+}
+
+template <typename SameBlock>
+bool is_built_alike(const ir::Function& a, const ir::Function& b, const SameBlock& same_block) {
+  return std::ranges::equal(a.blocks, b.blocks, same_block) && a.places == b.places && a.exprs == b.exprs &&
+         a.parameters == b.parameters && a.per_thread_default_stream == b.per_thread_default_stream &&
+         a.hidden == b.hidden && a.incomplete == b.incomplete && a.site == b.site &&
          std::ranges::equal(a.sites, b.sites, {}, &ir::Site::call, &ir::Site::call);
 }
 
 bool is_same(const ir::Function& a, const ir::Function& b) {
-  return is_built_alike(a, b) && std::ranges::equal(a.sites, b.sites, is_same_site);
+  return is_built_alike(a, b, std::equal_to<>()) && std::ranges::equal(a.sites, b.sites, is_same_site);
 }
 
 }  // namespace
@@ -53,7 +72,7 @@ const std::string* Instances::gave_up(const ir::Function& closed) const {
       std::ranges::any_of(found->second, [&](const ir::Function& other) { return is_same(closed, other); }))
     return &kDidNot;
   for (const GivenUp& other : given_up_)
-    if (is_built_alike(closed, other.closed)) return &other.why;
+    if (is_built_alike(closed, other.closed, is_same_block)) return &other.why;
   return nullptr;
 }
 

@@ -4,7 +4,7 @@
 //
 // A file that dispatches over types has dozens of them, each closed over the same callees. Where one of them showed
 // nothing, and nothing was asked of it that depends on who calls it, the others show nothing either. Where one was
-// given up, so is whatever is built like it, wherever that stands: no site has a say in that.
+// given up, so is whatever is built like it, wherever that stands: no site has a say in that, nor the name of a kernel.
 #pragma once
 
 #include <map>

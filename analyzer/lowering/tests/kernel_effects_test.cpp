@@ -375,6 +375,18 @@ const Case kData[] = {
      "__device__ void put(float* p, int i) { p[i] = 1; }"
      "__global__ void k(float* a, int i) { put(a, i); }",
      "a:w i:-"},
+    // What the end of a loop sets, its begin has asked for already.
+    {"PointerSetLater",
+     "__global__ void k(float* a, float* b) { float* p = a; for (int i = 0; i < 2; ++i) { p[i] = 1; p = b; } }",
+     "a:w b:w"},
+    {"IndexReadLater",
+     "__global__ void k(float* a, const int* m) { int j = 0; for (int i = 0; i < 2; ++i) { a[j] = 1; j = m[i]; } }",
+     "a:w~ m:r"},
+    {"PassedIndexTakenLater",
+     "__device__ void put(float* p, int i) {"
+     " int x = 0, y = 0; for (int n = 0; n < 3; ++n) { p[x] = 1; x = y; y = i; } }"
+     "__global__ void k(float* a, const int* m) { put(a, m[0]); }",
+     "a:w~ m:r"},
     {"MemberOfFunctorIsNoData",
      "struct F { float* p; int n; __device__ void operator()(int i) const { if (i < n) p[i] = 1; } };"
      "template <typename T> __global__ void k(T f) { f(1); } void run(F f) { k<<<1, 1>>>(f); }",
