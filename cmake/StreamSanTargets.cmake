@@ -123,6 +123,12 @@ set(streamsan_test_headers
 # which saves more than half of their time. What they test is optimised as everywhere.
 set(streamsan_test_options $<$<CONFIG:RelWithDebInfo,Release>:-O0>)
 
+# For sources of a test that compute for many seconds. They cannot use headers that were precompiled for the others.
+function(streamsan_optimise_busy_tests)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:RelWithDebInfo,Release>:-O2>"
+                                                 SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
+
 # streamsan_use_test_headers(target [header...]): more headers, which many of its sources include, are precompiled for
 # this target alone.
 function(streamsan_use_test_headers target)
