@@ -33,9 +33,9 @@ int note_result(int result) {
   return result;
 }
 
-/// Functions that dlsym() has found. There may be several copies of CUPTI, and who has asked one for a function must get
-/// it of that one. So each copy has a stand-in of its own; of those beyond kMostCopies the program gets the function
-/// itself.
+/// Functions that dlsym() has found. There may be several copies of CUPTI, and who has asked one for a function must
+/// get it of that one. So each copy has a stand-in of its own; of those beyond kMostCopies the program gets the
+/// function itself.
 constexpr std::size_t kMostCopies = 4;
 template <typename Function>
 constinit std::atomic<Function*> g_found[kMostCopies] = {};  // A fork keeps g_found: the libraries lie where they lay.

@@ -404,8 +404,8 @@ class Interpreter {
       pieces[i] = {.bytes = footprint(bits % 8 == 0 ? s.object : bits, bits / 4, s.detail[(i + 2) % 5]),
                    .mode = modes[bits / 16 % 4],
                    .widened = i == 0 && s.detail[2] % 8 == 0,
-                   .sure = bits % 32 >= 24};
-      pieces[i].signals = pieces[i].mode == AccessMode::Write && s.detail[i] % 4 == 1;
+                   .sure = bits % 32 >= 24,
+                   .signals = bits / 16 % 4 == 1 && s.detail[i] % 4 == 1};  // writes
     }
     LaunchShape shape = shape_of(s);
     shape.atomic_for_host = s.detail[3] % 8 < 3;
@@ -423,8 +423,7 @@ class Interpreter {
     BatchPart parts[3];
     const std::size_t count = s.detail[0] % 4;
     for (std::size_t i = 0; i < count; ++i) {
-      const std::uint8_t bits = s.detail[1 + i];
-      const std::uint8_t shape = s.detail[(i + 3) % 5];
+      const std::uint8_t bits = s.detail[1 + i], shape = s.detail[(i + 3) % 5];
       parts[i].dst = footprint(static_cast<std::uint8_t>(s.object + i), bits, shape);
       if (!discards) parts[i].src = footprint(bits, bits / 8, shape);
       parts[i].order = discards ? SourceOrder::Stream : orders[bits / 16 % 4];

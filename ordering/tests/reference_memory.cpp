@@ -345,13 +345,10 @@ void ReferenceModel::block_use(Call, StreamId id, Address base) {
 void ReferenceModel::touch(Node start, Node done, const Footprint& footprint, Access each) {
   if (footprint.base == 0 || footprint.width * footprint.rows * footprint.slices == 0) return;
   if (!memory_at(footprint.base)) {
-    if (each.source == AccessSource::Kernel || each.node != 0) {  // a launch does not check the addresses of nodes
-      const Certainty certain =
-          each.learned || each.widened || each.conditional ? Certainty::Possible : Certainty::Certain;
-      use_freed(each.op, footprint.base, certain, certain);
-    } else {
-      use_freed(each.op, footprint.base, Certainty::Possible, Certainty::Certain);
-    }
+    const bool checked = each.source != AccessSource::Kernel && each.node == 0;  // a launch does not check nodes
+    const bool sure = !each.learned && !each.widened && !each.conditional;
+    const Certainty found = checked || sure ? Certainty::Certain : Certainty::Possible;
+    use_freed(each.op, footprint.base, checked ? Certainty::Possible : found, found);
     return;
   }
   for (std::uint64_t slice = 0; slice < footprint.slices; ++slice) {
@@ -384,8 +381,8 @@ void ReferenceModel::touch_kernel(const Kernel& kernel, const Access& made, cons
   for (const PointerArgument& pointer : pointers) {
     Memory* memory = memory_at(pointer.address);
     if (!memory) {
-      if (pointer.mode == AccessMode::Doubtful) continue;
-      use_freed(made.op, pointer.address, Certainty::Possible, Certainty::Possible);
+      if (pointer.mode != AccessMode::Doubtful)
+        use_freed(made.op, pointer.address, Certainty::Possible, Certainty::Possible);
       continue;
     }
     each.mode = pointer.mode;
