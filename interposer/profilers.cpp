@@ -62,6 +62,7 @@ void* instead_of(void* found, int (*)(Arguments...)) {
 }  // namespace
 }  // namespace streamsan::recorder
 
+// NOLINTBEGIN(readability-identifier-naming): CUPTI's
 extern "C" {
 
 __attribute__((visibility("default"))) int cuptiSubscribe(void** subscriber, void* callback, void* data) {
@@ -77,6 +78,7 @@ __attribute__((visibility("default"))) int cuptiSubscribe_v2(void** subscriber, 
   return real ? note_result(real(subscriber, callback, data, parameters)) : kUnknownError;
 }
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace streamsan::recorder {
 
