@@ -4,7 +4,8 @@
 # GoogleTest program is a test, named target.Suite. gtest_discover_tests() makes one of each case: thousands of
 # processes, most of which take longer to start than to test.
 #
-#   LONG        suites that start before the others: what starts last keeps one processor only
+#   LONG        suites that start before the others, so that none of them is left at the end while the other processors
+#               idle
 #   APART       suites of which each case is a test of its own, named target.Suite.Case, because it may be skipped:
 #               what did not run has shown nothing, and ctest can say that of a whole test only. In other suites a skip
 #               is a failure
@@ -44,7 +45,7 @@ endif()
 endif()
 
 cmake_minimum_required(VERSION 3.24)
-execute_process(COMMAND ${emulator} ${program} --gtest_list_tests WORKING_DIRECTORY ${folder} TIMEOUT 60
+execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=GTEST_FILTER ${emulator} ${program} --gtest_list_tests WORKING_DIRECTORY ${folder} TIMEOUT 60
                 OUTPUT_VARIABLE listed RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "${program} --gtest_list_tests: ${result}\n${listed}")
@@ -83,7 +84,9 @@ foreach(line IN LISTS listed)
     if(suite IN_LIST long)
       set(cost COST 30)
     endif()
-    write_test(${target}.${suite} "${suite}.*" FAIL_REGULAR_EXPRESSION ${skipped} ${cost})
+    # Nor is one that is disabled a test that has passed.
+    write_test(${target}.${suite} "${suite}.*"
+               FAIL_REGULAR_EXPRESSION "${skipped}|DISABLED TEST|Running 0 tests" ${cost})
   elseif(line MATCHES "^  ([^ ]+)$" AND suite IN_LIST apart)
     write_test(${target}.${suite}.${CMAKE_MATCH_1} ${suite}.${CMAKE_MATCH_1} SKIP_REGULAR_EXPRESSION ${skipped})
   endif()

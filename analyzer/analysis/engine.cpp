@@ -12,10 +12,11 @@
 // Ops age the state before they run (values.h): the earlier results of an op in a loop become older ones. An edge to a
 // block ages the values that are merged there and have changed.
 //
-// Limits: past EngineOptions::most_block_visits the function is given up, and as soon as it is certain to come to that:
-// the order is computed for each block that the values have reached. Where more accesses than most_accesses are
-// pending, those that the host has waited for are dropped. Their ops are ignored everywhere from then on, so that no
-// hazard is reported from half of the facts. If that does not help, the function is given up.
+// Limits: past EngineOptions::most_block_visits the function is given up. That is done before the limit is met if the
+// blocks that are still to be visited once, all that the values have reached, take it past the limit. Where more
+// accesses than most_accesses are pending, those that the host has waited for are dropped. Their ops are ignored
+// everywhere from then on, so that no hazard is reported from half of the facts. If that does not help, the function is
+// given up.
 //
 // The cost is counted in steps and not in time, so that a run gives the same result on every machine. An op costs as
 // many steps as its state has entries, because aging and joining walk through these.

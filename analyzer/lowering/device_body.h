@@ -88,6 +88,7 @@ class Body {
   void walk_lambda(const clang::LambdaExpr& lambda);
   bool call_by_name(const Call& call);
   bool call_atomic_object(const Call& call);
+  void note_variables(const Summary& summary);
   void call_with_summary(const Call& call, const Summary& summary);
   void call_unknown(const Call& call);
   void escape_argument(const clang::Expr& argument, clang::QualType type, bool data);
@@ -126,6 +127,7 @@ class Body {
   std::map<Path, Effect> effects_;
   std::set<const void*> data_variables_;         ///< locals whose value came out of memory
   std::set<const void*> deciders_;               ///< variables that accesses hang on, through other variables too
+  std::vector<const void*> new_deciders_;        ///< of which the values were not looked at yet
   std::map<const clang::Expr*, Paths> results_;  ///< of calls: what they return
   llvm::DenseMap<const void*, llvm::SmallPtrSet<const clang::Expr*, 2>> given_;  ///< by variable: its values
   /// Of which this round has asked, in vain: variables, whether they are of memory; calls, what they return.

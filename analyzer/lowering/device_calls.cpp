@@ -361,7 +361,24 @@ MaybeBound Body::begin_of(const Call& call, const Path& path, MaybeBound inside)
   return bounds_.reached(inside, call.arguments);
 }
 
+/// Variables of the device that the callee has: they outlive this function, as its parameters do.
+void Body::note_variables(const Summary& summary) {
+  const auto note = [&](const Path& path) {
+    if (path.base != &kThis && parameter_of(path) == nullptr) memory_.add_parameter(path.base);
+  };
+  for (const auto& [path, effect] : summary.effects) note(path);
+  for (const auto* places : {&summary.stores, &summary.copies}) {
+    for (const auto& [place, values] : *places) {
+      note(place);
+      std::ranges::for_each(values, note);
+    }
+  }
+  std::ranges::for_each(summary.returns, note);
+  for (const auto& [fields, values] : summary.returned_fields) std::ranges::for_each(values, note);
+}
+
 void Body::call_with_summary(const Call& call, const Summary& summary) {
+  note_variables(summary);
   bool decided = call.reached;
   for (const unsigned position : summary.deciders) {
     if (position >= call.arguments.size() || call.arguments[position]->getType()->isPointerType()) continue;
@@ -372,10 +389,7 @@ void Body::call_with_summary(const Call& call, const Summary& summary) {
   for (const auto& [path, effect] : summary.effects) {
     if (path.base == &kThis || decided_pointers.contains(path.base)) continue;
     const clang::ParmVarDecl* parameter = parameter_of(path);
-    if (parameter == nullptr) {
-      memory_.add_parameter(path.base);
-      continue;
-    }
+    if (parameter == nullptr) continue;
     const unsigned position = parameter->getFunctionScopeIndex();
     if (position < call.arguments.size() && call.arguments[position]->getType()->isPointerType() &&
         decides_address(call.arguments[position]))

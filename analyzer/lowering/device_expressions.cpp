@@ -213,12 +213,18 @@ void Body::note_deciders(const clang::Expr* expression) {
   for (const clang::Stmt* child : expression->children()) note_deciders(clang::dyn_cast_or_null<clang::Expr>(child));
 }
 
-/// At once with what its values so far hang on: rounds for these alone would each find one variable more.
+/// At once with what its values so far hang on: rounds for these alone would each find one variable more. Not by
+/// recursion, as generated code has chains of thousands.
 void Body::note_decider(const void* variable) {
   if (!deciders_.insert(variable).second) return;
-  const auto found = given_.find(variable);
-  if (found == given_.end()) return;
-  for (const clang::Expr* value : found->second) note_deciders(value);
+  new_deciders_.push_back(variable);
+  if (new_deciders_.size() > 1) return;  // a caller of this goes on with it
+  for (std::size_t i = 0; i < new_deciders_.size(); ++i) {
+    const auto found = given_.find(new_deciders_[i]);
+    if (found == given_.end()) continue;
+    for (const clang::Expr* value : found->second) note_deciders(value);
+  }
+  new_deciders_.clear();
 }
 
 bool Body::decides(const clang::Expr* condition_or_index) {

@@ -4,10 +4,10 @@
 //
 // A function that calls itself is met again while it is open: the summary so far is used, and rounds go on until it no
 // longer changes. Functions between the two meetings saw something unfinished and are not kept. One that is not met
-// again, and learned nothing in a round that had been asked for in that round before, would do the same in the next.
-// What is learned before it is asked for is the usual order of a text, so most need one round: that matters where a
-// file has hundreds of instances of a kernel. Bounds on rounds, depth and statements make the whole linear in practice;
-// past a bound a function is `unknown`, which callers treat as code without a body.
+// again needs another round only if a question was asked too early in this one: the answer has changed since. Code
+// mostly sets a variable before it uses it, so most functions need one round. That matters where a file has hundreds of
+// instances of a kernel. Bounds on rounds, depth and statements make the whole linear in practice; past a bound of
+// depth or statements a function is `unknown`, which callers treat as code without a body.
 #include "analyzer/lowering/device_function.h"
 
 #include "analyzer/lowering/device_body.h"

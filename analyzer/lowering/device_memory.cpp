@@ -55,9 +55,11 @@ void Memory::add(std::map<Path, Paths>& to, const Paths& places, const Paths& wh
   for (const Path& place : places) {
     for (const Path& value : what) {
       Paths& known = to[place];
+      if (known.contains(value)) continue;
       if (known.size() >= kMostValues) {
         overflowed_ = true;
-      } else if (known.insert(value).second) {
+      } else {
+        known.insert(value);
         learn(place.base);
       }
     }
@@ -126,6 +128,7 @@ Paths Memory::inside(const Paths& places) const {
 
 bool Memory::grew() {
   asked_.clear();
+  taken_for_own_.clear();
   asked_all_ = false;
   return std::exchange(grew_, false);
 }

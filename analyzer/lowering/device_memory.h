@@ -47,9 +47,15 @@ class Memory {
  public:
   /// `base` came from the caller: what its pointers point to at first is named after them.
   void add_parameter(const void* base) {
-    if (parameters_.insert(base).second) learn(base);
+    if (!parameters_.insert(base).second) return;
+    learn(base);
+    grew_ = grew_ || taken_for_own_.contains(base);
   }
-  [[nodiscard]] bool is_parameter(const Path& path) const { return parameters_.contains(path.base); }
+  [[nodiscard]] bool is_parameter(const Path& path) const {
+    if (parameters_.contains(path.base)) return true;
+    taken_for_own_.insert(path.base);
+    return false;
+  }
 
   /// The pointer at `place` may hold the address of each of `values`.
   void store(const Paths& places, const Paths& values);
@@ -80,6 +86,7 @@ class Memory {
   // Since grew() was called: the bases of places that were asked for, or all.
   mutable llvm::DenseSet<const void*> asked_;
   mutable bool asked_all_ = false;
+  mutable llvm::DenseSet<const void*> taken_for_own_;  // and those that were no parameters so far
   bool overflowed_ = false;
 };
 

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/ir/changes.h"
+
 namespace streamsan::analyzer {
 namespace {
 
@@ -24,12 +26,13 @@ bool is_same_site(const ir::Site& a, const ir::Site& b) {
 }
 
 /// Kernels, and calls that are not followed, have another name in each instance. Findings have it, but
-/// whether a function is given up does not depend on it.
+/// whether a function is given up does not depend on it. (A volatile read is no call: it leaves flags alone.)
 bool is_same_op(const ir::Op& a, const ir::Op& b) {
   if (a.name == b.name) return a == b;
   const bool named = (a.kind == ir::OpKind::Enqueue && a.work == ir::Work::Kernel) || a.kind == ir::OpKind::MaySync ||
                      a.kind == ir::OpKind::Escape;
   if (!named || a.kind != b.kind || a.name.empty() || b.name.empty()) return false;
+  if (a.name == ir::kVolatileRead || b.name == ir::kVolatileRead) return false;
   ir::Op renamed = a;
   renamed.name = b.name;
   return renamed == b;

@@ -129,11 +129,13 @@ TEST_F(Intervals, AgreesWithTheNaiveSpecification) {
       constexpr Evidence evidences[] = {Evidence::Widened, Evidence::Learned, Evidence::Sure, Evidence::Sure};
       const Evidence evidence = evidences[random() % 4];
       const AccessPool::Index index = pool.add({.op = OpId{++ops}});
-      const Reference access{last[lane], lane, mode, evidence, false, index};
+      const bool signals = random() % 4 == 0;
+      const Reference access{last[lane], lane, mode, evidence, signals, index};
       shadow.remember(range, access, clocks[lane], pool, counters);
       for (Address byte = range.begin; byte < range.end; ++byte) {
         std::erase_if(naive[byte], [&](const Reference& earlier) {
-          const bool stands_for = (mode == AccessMode::Write || mode == earlier.mode) && evidence >= earlier.evidence;
+          const bool stands_for = (mode == AccessMode::Write || mode == earlier.mode) && evidence >= earlier.evidence &&
+                                  (!signals || earlier.may_signal);
           return stands_for && clocks[lane].covers(earlier.lane, earlier.epoch);
         });
         naive[byte].push_back(access);

@@ -66,6 +66,17 @@ const Case kVariables[] = {
      "__device__ int n; __device__ int next() { return atomicAdd(&n, 1); } __global__ void k(int* a) { a[next()] = 1; "
      "}",
      "a:w ::n:a"},
+    {"WhereACalleePoints",
+     "__device__ int g[4]; __device__ int* slot(int i) { return g + i; } __global__ void k(int* a) { *slot(0) = 1; }",
+     "a:- ::g:w"},
+    {"WhereACalleePointsAndAnotherReads",
+     "__device__ int g[4]; __device__ int* slot(int i) { return g + i; } __device__ void seen(int* out) { *out = g[0]; "
+     "} __global__ void k(int* a) { *slot(0) = 1; seen(a); }",
+     "a:w ::g:rw"},
+    {"AConditionWhereACalleePoints",
+     "__device__ int g[4]; __device__ int* slot(int i) { return g + i; } __device__ void put() { g[0] = 1; } "
+     "__global__ void k(int* a) { if (*slot(0)) a[0] = 1; put(); }",
+     "a:w~ ::g:rw"},
     {"PassedOn", "__device__ int n[4]; __device__ void put(int* p) { *p = 1; } __global__ void k() { put(n + 2); }",
      "::n:w"},
     {"AnAliasOfIt", "__device__ int n[4]; __global__ void k() { int* p = n; p[threadIdx.x] = 1; }", "::n:w"},
