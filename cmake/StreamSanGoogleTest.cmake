@@ -45,7 +45,9 @@ endif()
 endif()
 
 cmake_minimum_required(VERSION 3.24)
-execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=GTEST_FILTER ${emulator} ${program} --gtest_list_tests WORKING_DIRECTORY ${folder} TIMEOUT 60
+# Without what would leave tests out.
+execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=GTEST_FILTER ${emulator} ${program} --gtest_list_tests
+                WORKING_DIRECTORY ${folder} TIMEOUT 60
                 OUTPUT_VARIABLE listed RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "${program} --gtest_list_tests: ${result}\n${listed}")

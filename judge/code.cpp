@@ -92,12 +92,11 @@ struct Target {
   ordering::Range held;  ///< the allocation that it leads to; empty: to none that is known
   WordFacts facts;
 
-  /// Perhaps by an offset, from memory that is not known, or from just in front of an allocation (an array that is
+  /// Perhaps by an offset, from memory that is not known, or from just in front of the allocation (an array that is
   /// counted from one).
-  [[nodiscard]] bool may_lead_to(ordering::Address address, const ordering::Model& memory) const {
-    if (held.size() == 0 || held.contains(address)) return true;
-    const ordering::AllocationInfo* there = memory.find_allocation(address);
-    return !there || (pointer < there->range.begin && there->range.begin - pointer <= kNear);
+  [[nodiscard]] bool may_lead_to(ordering::Range allocation) const {
+    if (held.size() == 0 || held == allocation) return true;
+    return pointer < allocation.begin && allocation.begin - pointer <= kNear;
   }
 };
 
@@ -235,9 +234,11 @@ void Code::find_signals(std::uint32_t index, const Kernel& kernel, std::uint64_t
   for (ordering::KernelBytes& known : bytes) {
     const bool is_word = known.bytes.width <= kLongestSignal && known.bytes.rows == 1 && known.bytes.slices == 1;
     if (known.mode != AccessMode::Write || !is_word) continue;
+    const ordering::AllocationInfo* written = memory.find_allocation(known.bytes.base);
+    if (!written) continue;
     WordFacts facts;
     for (const Target& target : targets)
-      if (target.may_lead_to(known.bytes.base, memory)) join(facts, target.facts);
+      if (target.may_lead_to(written->range)) join(facts, target.facts);
     known.signals = facts.stored && !facts.written && !facts.escapes && !facts.on_device;
   }
 }

@@ -39,14 +39,11 @@ std::string why_signalled(const Hazard& hazard, const Nouns& nouns) {
 std::string why_bytes_are_possible(const Hazard& hazard, bool measuring) {
   const auto either = [&](auto holds) { return holds(hazard.earlier) || holds(hazard.later); };
   if (either([](const Access& a) { return a.source == ordering::AccessSource::Host; }) &&
-      either([](const Access& a) { return a.signals; })) {
-    return " The kernel's stores there are atomic for the host, too (R-UM-11). If the host's access is atomic as well, "
-           "this is deliberate synchronisation, not a race.";
-  }
-  if (either([](const Access& a) { return a.source == ordering::AccessSource::Host; }) &&
-      either([](const Access& a) { return a.mode == AccessMode::Atomic && a.atomic_for_host; })) {
-    return " The kernel's atomic accesses are atomic for the host, too (R-UM-11). If the host's access is atomic as "
-           "well, this is deliberate synchronisation, not a race.";
+      either(ordering::may_signal)) {
+    const bool stores = either([](const Access& a) { return a.signals; });
+    return std::string(stores ? " The kernel's stores there" : " The kernel's atomic accesses") +
+           " are atomic for the host, too (R-UM-11). If the host's access is atomic as well, this is deliberate "
+           "synchronisation, not a race.";
   }
   if (!either([](const Access& a) { return ordering::evidence_of_bytes(a) != ordering::Evidence::Sure; })) {
     if (either([](const Access& a) { return is_at_most_possible(a); })) return {};
