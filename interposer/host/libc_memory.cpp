@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "interposer/host/freeable.h"
 #include "interposer/host/libc_call.h"
 #include "trace/pages.h"
 
@@ -27,6 +28,7 @@ namespace {
 
 using streamsan::recorder::find_next;
 using streamsan::recorder::HostCall;
+using streamsan::recorder::may_be_freeable;
 using streamsan::trace::HostFreeWay;
 
 using UsableSize = std::size_t (*)(void*);
@@ -65,12 +67,26 @@ bool is_page(const void* address) {
   return streamsan::page_below(at) == at;
 }
 
+/// Called for each block of the guest while something is lent, and mostly for one that is not (freeable.h).
+struct FreeRow {
+  static constexpr const char* kName = "free";
+
+  static void instead(const HostCall& call, SS_SIGNATURE(free) next, void* block) {
+    if (block && may_be_freeable(block)) {
+      const std::size_t bytes = block_size(block);
+      if (may_be_freeable(block, bytes)) call.frees(block, bytes, HostFreeWay::Heap);
+    }
+    next(block);
+  }
+};
+
 struct ReallocRow {
   static constexpr const char* kName = "realloc";
 
   static void* instead(const HostCall& call, SS_SIGNATURE(realloc) next, void* block, std::size_t bytes) {
     if (!block) return next(block, bytes);
     const std::size_t had = block_size(block);
+    if (!may_be_freeable(block, had)) return next(block, bytes);
     const auto was_at = reinterpret_cast<std::uintptr_t>(block);
     call.remaps(block, had);
     void* now = next(block, bytes);
@@ -110,7 +126,7 @@ struct MremapRow {
 
 }  // namespace
 
-SS_LIBC(free, SS_SIGNATURE(free), (void* block), if (block) call.frees(block, block_size(block), HostFreeWay::Heap));
+SS_LIBC_EXPORT(free, SS_SIGNATURE(free), FreeRow);
 SS_LIBC_EXPORT(realloc, SS_SIGNATURE(realloc), ReallocRow);
 
 // The kernel refuses an address that begins no page, and then nothing goes away.

@@ -2,8 +2,8 @@
 #include "interposer/host/loan_table.h"
 
 #include "interposer/fork.h"
-#include "interposer/host/address_filter.h"
 #include "interposer/host/faults.h"
+#include "interposer/host/freeable.h"
 #include "interposer/host/other_readers.h"
 #include "interposer/process.h"
 
@@ -13,9 +13,8 @@ namespace {
 constexpr std::uint16_t kNoNumber = 0xffff;  // of a thread: many have it
 constexpr std::uint32_t kMostIdle = 2 * kMostLoans;
 
-// A fork keeps g_table, g_count, g_freeable_stale, g_freeable_begin, g_freeable_end, g_freeable_parts:
-// in_child::loans() has ended all loans by their own way. And g_lapses, which only counts up, and g_idle, of which
-// none counts.
+// A fork keeps g_table, g_count, g_freeable_stale: in_child::loans() has ended all loans by their own way. And
+// g_lapses, which only counts up, and g_idle, of which none counts.
 constinit Loan g_table[kMostLoans] = {};
 constinit std::size_t g_count = 0;
 constinit std::atomic<std::uint32_t> g_lapses{0};
@@ -23,9 +22,6 @@ constinit Idle g_idle[kMostIdle] = {};
 constinit std::atomic<std::uint32_t> g_idle_count{0};
 
 constinit bool g_freeable_stale = false;  // loans have been removed since forget_freeable()
-constinit std::atomic<std::uint64_t> g_freeable_begin{kEveryEnd};
-constinit std::atomic<std::uint64_t> g_freeable_end{0};
-constinit AddressFilter<16, 4096, 256> g_freeable_parts{};
 
 void note_count() { detail::g_loans.store(static_cast<std::uint32_t>(g_count), std::memory_order_relaxed); }
 
@@ -71,6 +67,9 @@ bool change_protection(const Loan& loan, GuardedPages::Run run, bool guarded) {
 
 }  // namespace
 
+// A fork keeps detail::g_freeable, as g_table.
+constinit detail::Freeable detail::g_freeable{};
+
 std::span<Loan> all_loans() { return {g_table, g_count}; }
 
 Loan& keep(const Loan& loan) {
@@ -101,28 +100,13 @@ void remove(Loan& loan) {
   g_freeable_stale |= freeable;
 }
 
-bool may_be_freeable(std::uint64_t begin, std::uint64_t end) {
-  if (begin >= g_freeable_end.load(std::memory_order_relaxed) ||
-      end <= g_freeable_begin.load(std::memory_order_relaxed))
-    return false;
-  return g_freeable_parts.may_hold(begin, end);
-}
-
-void note_freeable(const Loan& loan) {  // relaxed stores: the caller has the lock
-  if (loan.begin < g_freeable_begin.load(std::memory_order_relaxed))
-    g_freeable_begin.store(loan.begin, std::memory_order_relaxed);
-  if (loan.end > g_freeable_end.load(std::memory_order_relaxed))
-    g_freeable_end.store(loan.end, std::memory_order_relaxed);
-  g_freeable_parts.add(loan.begin, loan.end);
-}
+void note_freeable(const Loan& loan) { detail::g_freeable.add(loan.begin, loan.end); }
 
 // What is not lent any more may be noted for a while; what is lent must be, but for the moment this takes.
 void forget_freeable() {
   if (!g_freeable_stale) return;
   g_freeable_stale = false;
-  g_freeable_begin.store(kEveryEnd, std::memory_order_relaxed);
-  g_freeable_end.store(0, std::memory_order_relaxed);
-  g_freeable_parts.clear();
+  detail::g_freeable.clear();
   for (std::size_t i = 0; i < g_count; ++i) {
     if (g_table[i].freeable) note_freeable(g_table[i]);
   }

@@ -8,13 +8,11 @@
 // makes every page in the table accessible, so a run of pages is noted before it is protected, and forgotten after it
 // is not.
 //
-// WHAT MAY BE FREED. Programs call free() and munmap() all the time, mostly with memory that is not lent. So the bounds
-// of all loans, and between them a hashed bit for each 64 KiB, are checked first, without the lock. (With a loan on the
-// heap and one on a stack, all memory lies between the bounds.)
+// WHAT MAY BE FREED is looked up without the lock, by freeable.h; this file keeps what is looked up there.
 //
 // WHAT WAS NOT TOUCHED is claimed under the lock and written when it is free (IdleMemory).
 //
-// All functions here are called under g_host_lock, but for may_be_freeable(), note_lapse(), any_idle() and, in the
+// All functions here are called under g_host_lock, but for note_lapse(), any_idle() and, in the
 // child of a fork, in_child::loan_table().
 #pragma once
 
@@ -60,7 +58,6 @@ Loan& keep(const Loan& loan);
 /// Another loan takes its place: the last one.
 void remove(Loan& loan);
 
-bool may_be_freeable(std::uint64_t begin, std::uint64_t end);
 void note_freeable(const Loan& loan);
 /// After removals.
 void forget_freeable();

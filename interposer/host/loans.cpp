@@ -6,6 +6,7 @@
 #include "interposer/fork.h"
 #include "interposer/handle_table.h"
 #include "interposer/host/faults.h"
+#include "interposer/host/freeable.h"
 #include "interposer/host/loan_table.h"
 #include "interposer/host/other_readers.h"
 #include "interposer/hot.h"
@@ -274,7 +275,7 @@ void before_host_free(const void* begin, std::size_t bytes, trace::HostFreeWay w
                       const void* frame) {
   if (bytes == 0 || !any_loans()) return;
   const auto address = reinterpret_cast<std::uint64_t>(begin);
-  if (!may_be_freeable(address, address + bytes)) return;
+  if (!may_be_freeable(begin, bytes)) return;
   bool lent = false;
   {
     const IdleMemory idle;

@@ -35,6 +35,7 @@ class LibcMemory : public ::testing::Test {
   ~LibcMemory() override {
     set_lent(false);
     set_in_driver(false);
+    set_freeable(nullptr, ~std::size_t{0});
   }
 };
 
@@ -96,6 +97,22 @@ TEST_F(LibcMemory, DeleteIsAFree) {
   char* block = static_cast<char*>(opaque(new char[100]));
   const std::size_t usable = malloc_usable_size(block);
   expect_free(freed_by([&] { delete[] block; }), block, usable, HostFreeWay::Heap, "free");
+}
+
+/// Most blocks of a program: no lock is taken for them.
+TEST_F(LibcMemory, BlocksWithoutALoanAreNotLookedAt) {
+  void* low = malloc(100);
+  char* block = static_cast<char*>(calloc(1, 1 << 20));  // has a mapping of its own
+  char* grows = static_cast<char*>(calloc(1, 1 << 20));
+  set_freeable(block + (900 << 10), 100);
+  EXPECT_TRUE(recorded_by([&] { free(low); }).empty());
+  EXPECT_TRUE(recorded_by([&] { grows = static_cast<char*>(realloc(grows, 3 << 20)); }).empty());
+  EXPECT_TRUE(recorded_by([&] { free(grows); }).empty());
+  EXPECT_EQ(freed_by([&] { free(block); }).size(), 1u);  // far behind its begin
+  void* none = malloc(100);
+  set_freeable(nullptr, 0);
+  EXPECT_TRUE(recorded_by([&] { none = realloc(none, 1 << 16); }).empty());
+  EXPECT_TRUE(recorded_by([&] { free(none); }).empty());
 }
 
 TEST_F(LibcMemory, TheStackBeginsAtTheCaller) {

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "interposer/driver.h"
+#include "interposer/host/freeable.h"
 #include "interposer/host/libc_frames.h"
 #include "interposer/host/loans.h"
 #include "interposer/process.h"
@@ -65,6 +66,8 @@ void release_order(std::uint64_t, Context) {}
 void acquire_order(std::uint64_t, Context) {}
 constinit std::atomic<std::uint32_t> detail::g_channels[kMostDescriptors] = {};
 constinit std::atomic<std::uint32_t> detail::g_mappings{0};
+constinit detail::Freeable detail::g_freeable{};
+[[gnu::constructor]] static void expect_loans_anywhere() { testing::set_freeable(nullptr, ~std::size_t{0}); }
 
 void before_host_call(const void* begin, std::size_t bytes, bool writes, const char* function, const void* frame) {
   tell(named({testing::What::Call, begin, bytes, writes, {}, {}, {}}, function, frame));
@@ -91,6 +94,11 @@ const Options& options() { return g_options; }
 namespace testing {
 
 void set_lent(bool lent) { recorder::detail::g_loans = recorder::detail::g_mappings = lent; }
+void set_freeable(const void* begin, std::size_t bytes) {
+  const auto from = reinterpret_cast<std::uintptr_t>(begin);
+  recorder::detail::g_freeable.clear();
+  if (bytes) recorder::detail::g_freeable.add(from, from + bytes);
+}
 void guard(void* begin, std::size_t bytes) {
   mprotect(begin, bytes, PROT_NONE);
   g_guarded_bytes = bytes;

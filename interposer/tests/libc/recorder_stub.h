@@ -27,6 +27,8 @@ struct Recorded {
 
 /// Something is lent, or nothing is.
 SS_FROM_LIBRARY void set_lent(bool lent);
+/// What may hold a loan that the guest can free (freeable.h); at first, and with (nullptr, ~0): all memory.
+SS_FROM_LIBRARY void set_freeable(const void* begin, std::size_t bytes);
 /// [begin, begin + bytes) cannot be accessed until a wrapper reports a call that touches it. Whole pages.
 SS_FROM_LIBRARY void guard(void* begin, std::size_t bytes);
 /// As if the driver made all calls.
