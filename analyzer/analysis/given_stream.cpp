@@ -53,6 +53,26 @@ bool set_to_default(const ir::Function& function, ir::PlaceId stream) {
   });
 }
 
+/// A member of the object itself, and not what it points to.
+bool is_own_member(const ir::Function& function, ir::PlaceId place) {
+  if (place == ir::kNoPlace || function[place].kind != Place::Kind::Field) return false;
+  const ir::Root root = ir::root(function, place);
+  return root.place != ir::kNoPlace && function[root.place].kind == Place::Kind::This && !root.through_pointer;
+}
+
+/// `handle_.stream()`, `get_stream(handle_)` of a member that is no pointer: the object has made it, or lets it make
+/// itself. Handles of libraries have a stream that waits for the default one until somebody sets another one.
+bool comes_from_member(const ir::Function& function, ir::PlaceId stream) {
+  const ir::PlaceId from = source(function, stream);
+  if (ir::is(function[from], ir::Hidden::Stream) && is_own_member(function, from)) return true;
+  const Op* call = ir::only_store(function, stream);
+  if (call == nullptr || call->kind != OpKind::Call) return false;
+  const auto is_member = [&](const Operand& object) {
+    return object.kind == Operand::Kind::Address && is_own_member(function, object.place);
+  };
+  return is_member(call->object) || std::ranges::any_of(call->arguments, is_member);
+}
+
 bool asks_about(const ir::Function& function, const ir::Block& block, ir::PlaceId place) {
   return block.condition != ir::kNoExpr &&
          std::ranges::find(function[block.condition].uses, place) != function[block.condition].uses.end();
@@ -126,7 +146,9 @@ bool is_at_hand(const ir::Function& function, const ir::Program& program, ir::Pl
   const Place& place = function[stream];
   const bool variable =
       place.kind == Place::Kind::Local || place.kind == Place::Kind::Temporary || place.kind == Place::Kind::Global;
-  if (!variable) {
+  if (variable) {
+    if (comes_from_member(function, stream)) return false;
+  } else {
     if (place.kind != Place::Kind::Field) return false;
     const ir::PlaceId root = ir::root(function, stream).place;
     if (root == ir::kNoPlace || function[root].kind != Place::Kind::Parameter) return false;
