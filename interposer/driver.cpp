@@ -115,7 +115,7 @@ void* look_up_behind(const char* name) {
 
 void resolve_entries() {
   for (std::size_t row = 0; row < api::kRowCount; ++row) {
-    if (streamsan_wrappers[row]) driver_entry(row);
+    if (wrapper_of_row(row)) driver_entry(row);
   }
   find_bounds_of(driver_entry(api::Index::cuInit), g_driver_bounds);
 }
@@ -158,7 +158,7 @@ void* wrapper_for_symbol(const char* name, void* address) {
     return of_driver == address && !is_in_this_library(address) ? counting_entry(name, address) : address;
   }
   auto index = static_cast<std::size_t>(row - api::kRows);
-  void* wrapper = streamsan_wrappers[index];
+  void* wrapper = wrapper_of_row(index);
   if (!wrapper) return address;
   // Our own export, found in the default scope. Without a driver the program must find nothing.
   if (is_in_this_library(address)) return driver_is_loaded() ? wrapper : look_up_behind(name);
@@ -171,7 +171,7 @@ void* wrapper_for_base(const char* base, void* address) {
   if (first == last) return counting_entry(base, address);
   for (auto at = first; at != last; ++at) {
     if (driver_entry(*at) != address) continue;
-    void* wrapper = streamsan_wrappers[*at];
+    void* wrapper = wrapper_of_row(*at);
     return wrapper ? wrapper : address;
   }
   // A version of a known function that the table does not have: newer than the toolkit this was built with.
@@ -197,7 +197,8 @@ __attribute__((visibility("hidden"))) void* streamsan_dlsym_driver(void* handle,
 __attribute__((visibility("hidden"))) bool streamsan_answers_default_scope(const char* name) {
   using namespace streamsan;
   const api::Row* row = api::find_row(name);
-  return row ? streamsan_wrappers[row - api::kRows] != nullptr : recorder::is_profiler_entry(name);
+  return row ? recorder::wrapper_of_row(static_cast<std::size_t>(row - api::kRows)) != nullptr
+             : recorder::is_profiler_entry(name);
 }
 
 __attribute__((visibility("hidden"))) void* streamsan_find_dlsym() {

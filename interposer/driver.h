@@ -60,7 +60,18 @@ void* wrapper_for_base(const char* base, void* address);
 
 }  // namespace streamsan::recorder
 
-/// One entry for each row; null for rows that are passed through. Defined by hooks.cpp.
+// One entry for each row. The even ones are in the first table, the odd ones in the second; the others, and those of
+// rows that are passed through, are null (hooks.h).
 extern "C" {
-extern void* const streamsan_wrappers[] __attribute__((visibility("hidden")));
+extern void* const streamsan_even_wrappers[] __attribute__((visibility("hidden")));
+extern void* const streamsan_odd_wrappers[] __attribute__((visibility("hidden")));
 }
+
+namespace streamsan::recorder {
+
+/// Null: it is passed through.
+inline void* wrapper_of_row(std::size_t row) {
+  return (row % 2 ? streamsan_odd_wrappers : streamsan_even_wrappers)[row];
+}
+
+}  // namespace streamsan::recorder

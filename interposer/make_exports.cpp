@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Prints exports.cpp: an exported entry point for each wrapped row, for programs that are linked against libcuda and so
-// call `cuLaunchKernel` by name. Each is a jump through the wrapper table: real code with the exported name, no PLT
+// call `cuLaunchKernel` by name. Each is a jump through a table of wrappers: real code with the exported name, no PLT
 // stub. Rows that are passed through are not exported; the loader finds the driver's own.
 //
 // Runs on the build machine; its output does not depend on the processor, because machine.h has the code.
@@ -14,7 +14,7 @@ int main() {
   std::puts("#include \"interposer/machine.h\"");
   for (std::size_t row = 0; row < streamsan::api::kRowCount; ++row) {
     if (!streamsan::recorder::is_wrapped(streamsan::api::kRows[row])) continue;
-    std::printf("SS_ASM_EXPORT(%s, \"streamsan_wrappers+%zu\");\n", streamsan::api::kRows[row].symbol.data(),
-                row * sizeof(void*));
+    std::printf("SS_ASM_EXPORT(%s, \"streamsan_%s_wrappers+%zu\");\n", streamsan::api::kRows[row].symbol.data(),
+                row % 2 ? "odd" : "even", row * sizeof(void*));
   }
 }

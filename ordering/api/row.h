@@ -4,7 +4,7 @@
 //
 // Every export of libcuda has exactly one row in cuda_api.def: what its arguments mean for order and memory (an
 // Effect), or why it is passed through. Everything else is derived from the rows:
-//   * the interposer's wrappers decode arguments by the positions named here, at compile time (interposer/hooks.cpp);
+//   * the interposer's wrappers decode arguments by the positions named here, at compile time (interposer/hooks.h);
 //   * the judge and the reports take names and default-stream meaning from here;
 //   * the null driver exports every symbol listed here;
 //   * docs/api-coverage.md is printed from here, and a test compares the rows with the toolkit's exports.

@@ -12,8 +12,13 @@
 // itself makes, through its own exports: they are part of the program's call, which has been observed. The same holds
 // for calls that a tool makes inside of a call. No lock is ever held while the driver's function runs.
 //
+// A row's wrapper takes a compiler a twentieth of a second, so two sources share the rows: hooks_of_even_rows.cpp and
+// hooks_of_odd_rows.cpp, which compilers can work on at the same time.
+//
 // HOW TO ADD A FUNCTION: a row in ordering/api/cuda_api.def is all it takes, unless its EffectKind is new; then add a
 // case to CallRecord::fill() (call_record.h). Signatures come from cuda.h.
+#pragma once
+
 #include "interposer/call.h"
 #include "interposer/driver.h"
 #include "interposer/machine.h"
@@ -24,7 +29,6 @@
 #include <cudaProfiler.h>
 
 namespace streamsan::recorder {
-namespace {
 
 /// `caller`: the return address of the wrapper.
 template <class Call>
@@ -55,23 +59,17 @@ struct Hook<kRow, CUresult (*)(Parameters...)> {
   }
 };
 
-template <std::size_t kRow, class Signature>
+/// Null: the row is passed through, or the other source has it.
+template <std::size_t kRow, class Signature, bool kOdd>
 constexpr void* wrapper_of() {
-  if constexpr (is_wrapped(api::kRows[kRow])) {
+  if constexpr (kRow % 2 == kOdd && is_wrapped(api::kRows[kRow])) {
     return reinterpret_cast<void*>(&Hook<kRow, Signature>::call);
   } else {
     return nullptr;
   }
 }
 
-}  // namespace
 }  // namespace streamsan::recorder
 
-// Read by the exported entry points (exports.S, generated from the table) and by driver.cpp.
-extern "C" {
-void* const streamsan_wrappers[] = {
-#define SS_API(symbol_, ...) streamsan::recorder::wrapper_of<streamsan::api::Index::symbol_, decltype(&::symbol_)>(),
-#include "ordering/api/cuda_api.def"
-#undef SS_API
-};
-}
+#define SS_HOOK_OF_ROW(kOdd, symbol_) \
+  streamsan::recorder::wrapper_of<streamsan::api::Index::symbol_, decltype(&::symbol_), kOdd>(),
