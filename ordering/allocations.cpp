@@ -12,14 +12,14 @@ Allocation& Allocations::add(AllocationId id, Range range, MemoryKind kind) {
   Allocation& allocation = *unused_.back();
   unused_.pop_back();
   allocation.info = {.id = id, .range = range, .kind = kind};
-  by_address_[range.begin] = &allocation;
+  kept_.assign(by_address_, range.begin, &allocation);
   return allocation;
 }
 
 void Allocations::remove(Allocation& allocation) {
-  by_address_.erase(allocation.info.range.begin);
+  kept_.erase(by_address_, by_address_.find(allocation.info.range.begin));
   allocation.info = {};  // the id of no generation: cached entries stop matching
-  allocation.shadow = {};
+  allocation.shadow.cleared_at_version = 0;
   allocation.handed_to.reset();
   allocation.without_stream = false;
   allocation.inherits = false;

@@ -19,38 +19,42 @@
 #include <vector>
 
 #include "ordering/hazard.h"
+#include "ordering/kept_node.h"
 #include "ordering/shadow.h"
 #include "ordering/types.h"
 
 namespace streamsan::ordering {
 
+/// What every access looks at comes first.
 struct Allocation {
   AllocationInfo info;
+  bool without_stream = false;  ///< a block: for no stream and not for the host, see block_allocate_without_stream()
+  bool inherits = false;        ///< ... and accesses are still compared with those of earlier lives
   Shadow shadow;
   std::optional<StreamId> handed_to;  ///< a block: the stream it was handed out for
-  bool without_stream = false;     ///< a block: for no stream and not for the host, see block_allocate_without_stream()
-  bool inherits = false;           ///< ... and accesses are still compared with those of earlier lives
-  std::vector<StreamId> declared;  ///< a block: streams that the pool knows of and waits for
-  std::uint32_t graphs_before = 0;  ///< a block: GraphCount when it was handed out
-  TwoClocks waited;                 ///< a block: what the pool waits for in those that were destroyed
+  std::vector<StreamId> declared;     ///< a block: streams that the pool knows of and waits for
+  std::uint32_t graphs_before = 0;    ///< a block: GraphCount when it was handed out
+  TwoClocks waited;                   ///< a block: what the pool waits for in those that were destroyed
 };
 
 class Allocations {
  public:
   /// A new generation. The range must not overlap a live allocation.
   Allocation& add(AllocationId id, Range range, MemoryKind kind);
+  /// Its shadow must have been cleared: the next generation uses the memory that it keeps.
   void remove(Allocation& allocation);
 
   /// The live allocation that holds the address, or nullptr.
   [[nodiscard]] Allocation* find(Address address) {
+    if (last_found_ && last_found_->info.range.contains(address)) return last_found_;
     Cached& cached = cache_[cache_slot(address)];
     if (cached.address == address && cached.allocation && cached.allocation->info.id == cached.id) {
-      return cached.allocation;
+      return last_found_ = cached.allocation;
     }
     Allocation* found = find_first_ending_after(address);
     if (!found || !found->info.range.contains(address)) return nullptr;
     cached = {address, found, found->info.id};
-    return found;
+    return last_found_ = found;
   }
   [[nodiscard]] const Allocation* find_uncached(Address address) const;
   /// The live allocation with the lowest address that ends after `address`, or nullptr.
@@ -73,8 +77,10 @@ class Allocations {
   static std::size_t cache_slot(Address address) { return (address * 0x9E3779B97F4A7C15ull) >> 52; }
 
   std::map<Address, Allocation*> by_address_;
+  KeptNode<std::map<Address, Allocation*>> kept_;
   std::deque<Allocation> storage_;  // addresses stay valid
   std::vector<Allocation*> unused_;
+  Allocation* last_found_ = nullptr;  ///< if it has ended since, its range is empty
   std::vector<Cached> cache_ = std::vector<Cached>(kCacheSlots);
 };
 

@@ -25,10 +25,11 @@ class FlatMap {
 
   [[nodiscard]] Value* find(std::uint64_t key) { return const_cast<Value*>(std::as_const(*this).find(key)); }
   [[nodiscard]] const Value* find(std::uint64_t key) const {
-    if (slots_.empty()) return nullptr;
+    if (size_ == 0) return nullptr;
+    const Slot* const slots = slots_.data();
     for (std::size_t i = home(key);; i = next(i)) {
-      if (!slots_[i].used) return nullptr;
-      if (slots_[i].key == key) return &slots_[i].value;
+      if (!slots[i].used) return nullptr;
+      if (slots[i].key == key) return &slots[i].value;
     }
   }
 
@@ -41,12 +42,13 @@ class FlatMap {
     while (slots_[i].used) i = next(i);
     slots_[i].used = true;
     slots_[i].key = key;
+    latest_ = i;
     ++size_;
     return slots_[i].value;
   }
 
   bool erase(std::uint64_t key) {
-    if (slots_.empty()) return false;
+    if (size_ == 0) return false;
     std::size_t hole = home(key);
     for (;; hole = next(hole)) {
       if (!slots_[hole].used) return false;
@@ -54,8 +56,8 @@ class FlatMap {
     }
     for (std::size_t i = next(hole); slots_[i].used; i = next(i)) {
       // The entry at i may fill the hole unless its home lies after the hole.
-      const std::size_t distance_of_home = (i - home(slots_[i].key)) & (slots_.size() - 1);
-      const std::size_t distance_of_hole = (i - hole) & (slots_.size() - 1);
+      const std::size_t distance_of_home = (i - home(slots_[i].key)) & mask_;
+      const std::size_t distance_of_hole = (i - hole) & mask_;
       if (distance_of_home >= distance_of_hole) {
         slots_[hole] = std::move(slots_[i]);
         hole = i;
@@ -70,21 +72,29 @@ class FlatMap {
   void clear() {
     slots_.clear();
     slots_.shrink_to_fit();
+    mask_ = 0;
+    size_ = 0;
+  }
+  /// As clear(), but a table of the smallest size keeps its memory, and its values theirs: empty(value) leaves one that
+  /// is as good as a new one.
+  template <typename Empty>
+  void clear_small(Empty empty) {
+    if (slots_.size() > kSmallest) return clear();
+    for_each_slot(slots_, [&](Slot& slot) {
+      empty(slot.value);
+      slot.used = false;
+    });
     size_ = 0;
   }
 
   /// Calls visit(key, value) for every entry, in no particular order.
   template <typename Visit>
   void for_each(Visit visit) {
-    for (Slot& slot : slots_) {
-      if (slot.used) visit(slot.key, slot.value);
-    }
+    for_each_slot(slots_, [&](Slot& slot) { visit(slot.key, slot.value); });
   }
   template <typename Visit>
   void for_each(Visit visit) const {
-    for (const Slot& slot : slots_) {
-      if (slot.used) visit(slot.key, slot.value);
-    }
+    for_each_slot(slots_, [&](const Slot& slot) { visit(slot.key, slot.value); });
   }
 
  private:
@@ -95,25 +105,39 @@ class FlatMap {
   };
   static constexpr std::size_t kSmallest = 8;
 
+  /// Those in use.
+  template <typename Slots, typename Visit>
+  void for_each_slot(Slots& slots, Visit visit) const {
+    if (size_ == 0) return;
+    if (size_ == 1 && slots[latest_].used) return visit(slots[latest_]);  // no search for a lone entry
+    for (auto& slot : slots) {
+      if (slot.used) visit(slot);
+    }
+  }
+
   [[nodiscard]] std::size_t home(std::uint64_t key) const {
     const std::uint64_t mixed = key * 0x9E3779B97F4A7C15ull;
-    return static_cast<std::size_t>(mixed ^ (mixed >> 32)) & (slots_.size() - 1);
+    return static_cast<std::size_t>(mixed ^ (mixed >> 32)) & mask_;
   }
-  [[nodiscard]] std::size_t next(std::size_t i) const { return (i + 1) & (slots_.size() - 1); }
+  [[nodiscard]] std::size_t next(std::size_t i) const { return (i + 1) & mask_; }
 
   void resize(std::size_t slots) {
     if (slots < kSmallest) slots = kSmallest;
     std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(slots));
+    mask_ = slots - 1;
     for (Slot& slot : old) {
       if (!slot.used) continue;
       std::size_t i = home(slot.key);
       while (slots_[i].used) i = next(i);
       slots_[i] = std::move(slot);
     }
+    latest_ = 0;
   }
 
   std::vector<Slot> slots_;
+  std::size_t mask_ = 0;  ///< one less than their number, a power of two
   std::size_t size_ = 0;
+  std::size_t latest_ = 0;  ///< a slot: the last one that was taken, if no entry has moved since
 };
 
 }  // namespace streamsan::ordering

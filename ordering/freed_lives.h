@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "ordering/hazard.h"
+#include "ordering/kept_node.h"
 #include "ordering/types.h"
 
 namespace streamsan::ordering {
@@ -44,7 +45,7 @@ class FreedLives {
   /// The range must not overlap a kept life.
   void add(const AllocationInfo& info, const Access& free) {
     if (lives_.size() == kMostLives) forget_older_half();
-    lives_[info.range.begin] = {.info = info, .free = free};
+    kept_.assign(lives_, info.range.begin, {.info = info, .free = free});
   }
   /// A block that lived while graphs were made. It takes the place of kept blocks in the same bytes.
   void add_block(const AllocationInfo& info, const Access& free, GraphCount graphs_before, GraphCount graphs) {
@@ -58,7 +59,7 @@ class FreedLives {
   void reused(Range range) {
     auto next = lives_.upper_bound(range.begin);
     if (next != lives_.begin() && std::prev(next)->second.info.range.end > range.begin) --next;
-    while (next != lives_.end() && next->first < range.end) next = lives_.erase(next);
+    while (next != lives_.end() && next->first < range.end) next = kept_.erase(lives_, next);
   }
   [[nodiscard]] bool empty() const { return lives_.empty(); }
   /// The kept life that held the address, or nullptr. Valid until the next add().
@@ -79,6 +80,7 @@ class FreedLives {
   }
 
   std::map<Address, FreedLife> lives_;
+  KeptNode<std::map<Address, FreedLife>> kept_;
 };
 
 }  // namespace streamsan::ordering

@@ -62,9 +62,14 @@ Epoch newest(const Segment& segment, const AccessPool& pool) {
 }  // namespace
 
 std::size_t IntervalShadow::first_ending_after(Address address) const {
-  const auto found = std::partition_point(segments_.begin(), segments_.end(),
-                                          [address](const Segment& s) { return s.range.end <= address; });
-  return static_cast<std::size_t>(found - segments_.begin());
+  // By arithmetic: each branch of an ordinary search would be predicted wrongly every other time.
+  std::size_t first = 0;
+  for (std::size_t count = segments_.size(); count != 0;) {
+    const std::size_t half = (count + 1) / 2;
+    first += half * static_cast<std::size_t>(segments_[first + half - 1].range.end <= address);
+    count -= half;
+  }
+  return first;
 }
 
 void IntervalShadow::remember(Range range, const Reference& access, const VectorClock& clock, AccessPool& pool,
@@ -82,7 +87,7 @@ void IntervalShadow::remember(Range range, const Reference& access, const Vector
   Address covered = range.begin;  // bytes of the range before this are rebuilt
   const auto fill_gap_to = [&](Address end) {
     if (covered >= end) return;
-    rebuilt_.push_back({{covered, end}, {}});
+    rebuilt_.push_back({{covered, end}, std::move(spare_)});
     add(rebuilt_.back().references, access, pool, counters);
     covered = end;
   };
@@ -166,7 +171,10 @@ void IntervalShadow::forget_older_half(AccessPool& pool, ShadowCounters& counter
 
 void IntervalShadow::clear(AccessPool& pool, ShadowCounters& counters) {
   for (Segment& segment : segments_) drop(segment.references, pool, counters);
+  if (!segments_.empty()) spare_ = std::move(segments_.front().references);
   segments_.clear();
+  if (segments_.capacity() > kFewSegments) segments_.shrink_to_fit();
+  if (rebuilt_.capacity() > kFewSegments) rebuilt_.shrink_to_fit();
 }
 
 }  // namespace streamsan::ordering

@@ -31,6 +31,7 @@ namespace streamsan::ordering {
 class IntervalShadow {
  public:
   static constexpr std::size_t kMostSegments = 2048;
+  static constexpr std::size_t kFewSegments = 8;
 
   /// What a segment knows of an access: enough to order it.
   struct Reference {
@@ -80,6 +81,7 @@ class IntervalShadow {
 
   std::vector<Segment> segments_;  ///< sorted, disjoint, none empty
   std::vector<Segment> rebuilt_;   ///< scratch of remember()
+  std::vector<Reference> spare_;   ///< empty: the memory of a list that was dropped
 };
 
 }  // namespace streamsan::ordering

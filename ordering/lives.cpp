@@ -3,6 +3,8 @@
 // What lives where: the ends of allocations and blocks, and what is kept of them afterwards.
 #include "ordering/lives.h"
 
+#include <utility>
+
 namespace streamsan::ordering {
 
 bool Lives::syncs(Address address) {
@@ -54,7 +56,7 @@ Allocation& Lives::begin_block(Call call, Range range) {
 
 void Lives::retire(Allocation& block, const TwoClocks& waited, SiteId freed_at, const HostClock& host) {
   if (joined_) block.shadow.clear_if_covered(host.clock.documented, pool, shadow);
-  if (!block.shadow.empty()) retired.add({block.info, std::move(block.shadow), waited, freed_at}, pool, shadow);
+  if (!block.shadow.empty()) retired.add({block.info, std::exchange(block.shadow, {}), waited, freed_at}, pool, shadow);
   blocks.remove(block);
 }
 

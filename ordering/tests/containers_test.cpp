@@ -5,9 +5,11 @@
 
 #include <map>
 #include <random>
+#include <vector>
 
 #include "ordering/assumptions.h"
 #include "ordering/flat_map.h"
+#include "ordering/kept_node.h"
 #include "ordering/two_clocks.h"
 
 namespace streamsan::ordering {
@@ -48,6 +50,53 @@ TEST(FlatMap, AgreesWithStdMap) {
     std::map<std::uint64_t, std::uint64_t> all;
     fast.for_each([&](std::uint64_t key, std::uint64_t value) { all[key] = value; });
     EXPECT_EQ(all, slow);
+  }
+}
+
+TEST(FlatMap, AClearedTableIsAsGoodAsNew) {
+  for (const std::uint64_t keys : {0u, 1u, 2u, 6u, 100u}) {
+    FlatMap<std::vector<int>> map;
+    for (int round = 0; round < 3; ++round) {
+      for (std::uint64_t key = 0; key < keys; ++key) {
+        ASSERT_TRUE(map[key * 512].empty());
+        map[key * 512].push_back(round);
+      }
+      std::size_t visited = 0;
+      map.for_each([&](std::uint64_t, const std::vector<int>& value) { visited += value.size(); });
+      ASSERT_EQ(visited, keys);
+      map.clear_small([](std::vector<int>& value) { value.clear(); });
+      ASSERT_EQ(map.size(), 0u);
+      ASSERT_EQ(map.find(0), nullptr);
+      map.for_each([](std::uint64_t, const std::vector<int>&) { FAIL(); });
+    }
+  }
+}
+
+TEST(FlatMap, ALoneEntryIsFoundWhereverItIs) {
+  FlatMap<int> map;
+  map[1] = 1;
+  map[2] = 2;
+  map.erase(2);  // the one that came last
+  int sum = 0;
+  map.for_each([&](std::uint64_t, int value) { sum += value; });
+  EXPECT_EQ(sum, 1);
+}
+
+TEST(KeptNode, TheMapIsAsWithoutIt) {
+  std::mt19937 random(5);
+  std::map<int, int> map, plain;
+  KeptNode<std::map<int, int>> kept;
+  for (int step = 0; step < 10'000; ++step) {
+    const int key = static_cast<int>(random() % 16);
+    if (const auto at = map.find(key); random() % 2 && at != map.end()) {
+      const auto next = kept.erase(map, at);
+      const auto plain_next = plain.erase(plain.find(key));
+      ASSERT_EQ(next == map.end(), plain_next == plain.end());
+    } else {
+      kept.assign(map, key, step);  // also of a key that is there
+      plain[key] = step;
+    }
+    ASSERT_EQ(map, plain);
   }
 }
 
