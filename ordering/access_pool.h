@@ -26,6 +26,25 @@ struct Remembered {
   RowSets::Id rows = 0;  ///< exact: 0, or the bytes, and the range is their hull
 };
 
+/// What an access touches, and how: all in which the accesses of one operation to one allocation differ. The fields are
+/// those of Access.
+struct Touch {
+  Range range;
+  AccessMode mode = AccessMode::Read;
+  bool widened = false;
+  bool bounded = false;
+  bool parted = false;
+  RowSets::Id rows = 0;  ///< 0, or the bytes, and the range is their hull
+
+  void put_into(Access& access) const {
+    access.range = range;
+    access.mode = mode;
+    access.widened = widened;
+    access.bounded = bounded;
+    access.parted = parted;
+  }
+};
+
 /// In the name of a hazard.
 inline bool writes(const Access& access) { return access.mode != AccessMode::Read; }
 
@@ -39,22 +58,25 @@ class AccessPool {
  public:
   using Index = std::uint32_t;
 
-  /// Stores the access with a count of one, for the caller. `set`: its bytes, if they are many rows.
-  Index add(const Access& access, RowSets::Id set = 0) {
-    if (set != 0) rows.acquire(set);
-    if (free_.empty()) {
-      accesses_.push_back(access);
-      holders_.push_back({1, set});
-      return static_cast<Index>(accesses_.size() - 1);
-    }
-    const Index index = free_.back();
-    free_.pop_back();
-    accesses_[index] = access;
-    holders_[index] = {1, set};
+  /// Stores the access, but for what it touches and when, with a count of one, for the caller.
+  Index add(const Access& access, const Touch& touch, std::uint64_t moment = Access::kNeverSeen) {
+    if (touch.rows != 0) rows.acquire(touch.rows);
+    if (first_free_ == kNone) [[unlikely]]
+      grow();
+    const Index index = first_free_;
+    first_free_ = holders_[index].next_free;
+    ++live_;
+    // The one copy on the way of an access into the shadow, changed where it lies: a copy of what was written a moment
+    // ago, in smaller pieces, makes a processor wait.
+    Access& stored = accesses_[index];
+    stored = access;
+    touch.put_into(stored);
+    stored.moment = moment;
+    holders_[index] = {1, touch.rows, kNone};
     return index;
   }
   void acquire(Index index) { ++holders_[index].count; }
-  void release(Index index) {
+  [[gnu::always_inline]] void release(Index index) {
     if (--holders_[index].count == 0) reclaim(index);
   }
   [[nodiscard]] const Access& operator[](Index index) const { return accesses_[index]; }
@@ -63,23 +85,37 @@ class AccessPool {
   [[nodiscard]] std::uint64_t weight(Index index) const {
     return holders_[index].rows == 0 ? 1 : rows.pieces(holders_[index].rows);
   }
-  [[nodiscard]] std::size_t live() const { return accesses_.size() - free_.size(); }
+  [[nodiscard]] std::size_t live() const { return live_; }
 
   RowSets rows;
 
  private:
+  static constexpr Index kNone = ~Index{0};
+
   void reclaim(Index index) {
     if (holders_[index].rows != 0) rows.release(holders_[index].rows);
-    free_.push_back(index);
+    holders_[index].next_free = first_free_;
+    first_free_ = index;
+    --live_;
+    // The next access goes there, and nobody has looked at the place for long.
+    __builtin_prefetch(&accesses_[index], 1);
+    __builtin_prefetch(reinterpret_cast<const char*>(&accesses_[index] + 1) - 1, 1);
+  }
+  void grow() {
+    first_free_ = static_cast<Index>(accesses_.size());
+    accesses_.emplace_back();
+    holders_.emplace_back();
   }
 
   struct Holders {
     std::uint32_t count = 0;
     RowSets::Id rows = 0;
+    Index next_free = kNone;  ///< if the count is zero: the list of those
   };
   std::vector<Access> accesses_;
   std::vector<Holders> holders_;  ///< apart: an access is written once and hardly ever read, they change all the time
-  std::vector<Index> free_;
+  Index first_free_ = kNone;
+  std::size_t live_ = 0;
 };
 
 }  // namespace streamsan::ordering

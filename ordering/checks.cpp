@@ -27,15 +27,9 @@ constexpr std::size_t kFewParts = 16;
 
 /// What conflicts with one of the parts conflicts with this, and perhaps more.
 AccessMode mode_of_all(std::span<const Part> parts) {
-  AccessMode mode = parts.front().mode;
-  for (const Part& part : parts) mode = part.mode == mode ? mode : AccessMode::Write;
+  AccessMode mode = parts.front().touch.mode;
+  for (const Part& part : parts.subspan(1)) mode = part.touch.mode == mode ? mode : AccessMode::Write;
   return mode;
-}
-
-void take(Access& access, const Part& part) {
-  access.range = part.range;
-  access.mode = part.mode;
-  access.widened = part.widened;
 }
 
 /// Greater is worse: error, latent, possible; last what known bytes could not make certain.
@@ -118,11 +112,11 @@ void Checks::collect(const Past& past, Shadow::Later later, bool also_inferred, 
 /// Only of the modes that the hazard is about: what a kernel writes, too, is not what it reads too early.
 CommonBytes Checks::common_bytes_of(const Conflict& conflict, std::span<const Part> parts) {
   runs_.clear();
-  for (const Part& part : parts) {
-    if (part.mode != conflict.later.mode || part.widened != conflict.later.widened) continue;
+  for (const auto& [allocation, touch] : parts) {
+    if (touch.mode != conflict.later.mode || touch.widened != conflict.later.widened) continue;
     Access access = conflict.later;
-    access.range = part.range;
-    conflict.past->add_common({access, part.rows}, conflict.earlier.op, conflict.earlier.mode, lives_.pool, runs_,
+    access.range = touch.range;
+    conflict.past->add_common({access, touch.rows}, conflict.earlier.op, conflict.earlier.mode, lives_.pool, runs_,
                               kMostRuns);
   }
   return common_bytes(runs_);
@@ -180,29 +174,42 @@ void Checks::report(const Actor& actor, std::span<const Part> parts) {
   conflicts_.clear();
 }
 
-void Checks::check(const Access& access, std::span<const Part> parts, const Actor& actor) {
+[[gnu::always_inline]] inline void Checks::check_parts(const Access& access, std::span<const Part> parts,
+                                                       const Actor& actor) {
   ++accesses;
   Allocation& allocation = *parts.front().allocation;
-  Shadow& past = allocation.shadow;
-  // What every later operation starts after can never race again.
-  if (progress_.common_host() && past.cleared_at_version != actor.host.version) {
-    past.cleared_at_version = actor.host.version;
-    past.clear_if_covered(actor.host.clock.documented, lives_.pool, lives_.shadow);
-  }
-  if (!past.all_before(mode_of_all(parts), actor.clock.documented)) {
-    collect_parts({past, allocation.info}, access, parts, actor);
-  }
+  if (allocation.shadow.cleared_at_version != actor.host.version) clear_if_over(allocation, actor.host);
+  if (!allocation.shadow.all_before(mode_of_all(parts), actor.clock.documented) || allocation.inherits)
+    compare(access, parts, actor);
+}
+
+void Checks::check(const Access& access, std::span<const Part> parts, const Actor& actor) {
+  check_parts(access, parts, actor);
+}
+
+/// What every later operation starts after can never race again.
+void Checks::clear_if_over(Allocation& allocation, const HostClock& host) {
+  if (!progress_.common_host()) return;
+  allocation.shadow.cleared_at_version = host.version;
+  allocation.shadow.clear_if_covered(host.clock.documented, lives_.pool, lives_.shadow);
+}
+
+void Checks::compare(const Access& access, std::span<const Part> parts, const Actor& actor) {
+  Allocation& allocation = *parts.front().allocation;
+  collect_parts({allocation.shadow, allocation.info}, access, parts, actor);
   if (allocation.inherits) collect_earlier_lives(allocation, access, parts, actor);
   if (!conflicts_.empty()) report(actor, parts);
 }
 
 void Checks::collect_parts(const Past& past, Access access, std::span<const Part> parts, const Actor& actor) {
+  access.moment = progress_.moment;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    take(access, parts[i]);
-    const bool last_of_mode =
-        i + 1 == parts.size() || parts[i + 1].mode != parts[i].mode || parts[i + 1].widened != parts[i].widened;
+    const Touch& touch = parts[i].touch;
+    touch.put_into(access);
+    const Touch* next = i + 1 == parts.size() ? nullptr : &parts[i + 1].touch;
+    const bool last_of_mode = !next || next->mode != touch.mode || next->widened != touch.widened;
     const bool also_inferred = access.source != AccessSource::Kernel || parts.size() <= kFewParts || last_of_mode;
-    collect(past, {access, parts[i].rows}, also_inferred, actor);
+    collect(past, {access, touch.rows}, also_inferred, actor);
   }
 }
 
@@ -223,16 +230,12 @@ void Checks::collect_earlier_lives(Allocation& block, const Access& access, std:
   }
 }
 
-void Checks::touch(const Access& given, std::span<const Part> parts, const Actor& actor) {
-  // The one copy on the way of an access into the shadow. Each further one is as dear as the look-up.
-  Remembered now{actor.lane, actor.epoch, given};
-  now.access.moment = progress_.moment;
-  check(now.access, parts, actor);
+void Checks::touch(const Access& access, std::span<const Part> parts, const Actor& actor) {
+  check_parts(access, parts, actor);
   Allocation& allocation = *parts.front().allocation;
+  const Shadow::Now now{actor.lane, actor.epoch, progress_.moment, actor.clock.documented};
   for (const Part& part : parts) {
-    take(now.access, part);
-    now.rows = part.rows;
-    allocation.shadow.remember(now, allocation.info.range, actor.clock.documented, lives_.pool, lives_.shadow);
+    allocation.shadow.remember(access, part.touch, now, allocation.info.range, lives_.pool, lives_.shadow);
   }
   if (lives_.shadow.entries > Lives::kMostEntries) {
     lives_.stay_bounded(progress_.forgettable());

@@ -38,10 +38,7 @@ struct Actor {
 /// Bytes that an access touches in one way. A kernel touches several, in several ways.
 struct Part {
   Allocation* allocation = nullptr;
-  Range range;
-  AccessMode mode = AccessMode::Read;
-  bool widened = false;
-  RowSets::Id rows = 0;  ///< 0, or the bytes, and the range is their hull
+  Touch touch;
 };
 
 class Checks {
@@ -103,6 +100,11 @@ class Checks {
     const AllocationInfo* reused_by = nullptr;
   };
 
+  /// check(), as touch() has it, too.
+  void check_parts(const Access& access, std::span<const Part> parts, const Actor& actor);
+  void clear_if_over(Allocation& allocation, const HostClock& host);
+  /// As check(), for what the summary of the past does not clear.
+  void compare(const Access& access, std::span<const Part> parts, const Actor& actor);
   /// Compares the access with what is past and keeps the conflicts for report().
   void collect(const Past& past, Shadow::Later later, bool also_inferred, const Actor& actor);
   /// The place of a conflict with the lane, unless one as bad and newer is there.

@@ -7,13 +7,13 @@ namespace streamsan::ordering {
 
 void Checks::check_end(Allocation& allocation, const Access& free, const Actor& actor) {
   const Range whole = allocation.info.range;
-  const Part all{&allocation, whole, AccessMode::Write};
+  const Part all{&allocation, {whole, AccessMode::Write}};
   check(free, {&all, 1}, actor);
   if (lives_.blocks.live() > 0) {
     for (Allocation* block = lives_.blocks.find_first_ending_after(whole.begin);
          block && block->info.range.overlaps(whole);
          block = lives_.blocks.find_first_ending_after(block->info.range.end)) {
-      const Part part{block, block->info.range, AccessMode::Write};
+      const Part part{block, {block->info.range, AccessMode::Write}};
       check(free, {&part, 1}, actor);
     }
   }

@@ -12,7 +12,8 @@ namespace streamsan::ordering {
 void Model::Impl::touch_node(const GraphNode& node, Access access, const Actor& actor) {
   switch (node.kind) {
     case GraphNode::Kind::Kernel:
-      touch_kernel(by_kernel(access, node.shape), actor, node.pointers, node.bytes);
+      by_kernel(access, node.shape);
+      touch_kernel(access, node.shape.learned, actor, node.pointers, node.bytes);
       return;
     case GraphNode::Kind::Copy:
       access.source = AccessSource::Copy;

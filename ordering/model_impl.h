@@ -31,25 +31,23 @@ struct Model::Impl {
         pieces(lives, checks),
         blocks(progress, lives, checks) {}
 
-  /// The access of a kernel of this shape, but for its bytes; `made`: what is known of the operation.
-  static Access by_kernel(Access made, const LaunchShape& shape) {
-    made.source = AccessSource::Kernel;
-    made.exact = false;
-    made.learned = shape.learned;
-    made.signalled = shape.signalled;
-    made.atomic_for_host = shape.atomic_for_host;
-    made.function = shape.function;
-    made.device_threads = shape.threads;
-    made.arguments_hash = shape.arguments_hash;
-    return made;
+  /// Makes it the access of a kernel of this shape, by a pointer.
+  static void by_kernel(Access& access, const LaunchShape& shape) {
+    access.source = AccessSource::Kernel;
+    access.exact = false;
+    access.signalled = shape.signalled;
+    access.atomic_for_host = shape.atomic_for_host;
+    access.function = shape.function;
+    access.device_threads = shape.threads;
+    access.arguments_hash = shape.arguments_hash;
   }
-  /// A kernel that its stream's clock holds for.
-  void touch_kernel(Access access, const Actor& actor, std::span<const PointerArgument> pointers,
+  /// A kernel that its stream's clock holds for. `learned`: its bytes are.
+  void touch_kernel(const Access& inferred, bool learned, const Actor& actor, std::span<const PointerArgument> pointers,
                     std::span<const KernelBytes> bytes);
   /// One that may overlap those in front of it, and is the last of its chain by now.
   struct Dependent {
     const Lane& lane;
-    const Dependence& dependence;
+    const LaunchShape& shape;
     const Chain::Kernel& front;
   };
   void touch_dependent(const Access& access, const Actor& actor, const Dependent& dependent,

@@ -176,7 +176,7 @@ void Model::Impl::touch_by_host(const Access& access, Range range, const HostClo
   const Lane& lane = progress.lanes[host.lane];
   lives.for_each_held(range, [&](Allocation& held_by, Range bytes) {
     if (held_by.info.kind == MemoryKind::Pageable) return;
-    const Part part{&held_by, bytes, access.mode};
+    const Part part{&held_by, {bytes, access.mode}};
     const Actor actor{
         .lane = lane.slot, .epoch = lane.last, .clock = host.clock, .host = host, .out_of_order = access.on_stream};
     if (remembers_touches(progress)) {
@@ -215,7 +215,7 @@ void Model::host_free(Call call, Range range) {
       if (range.contains(whole)) {
         impl_->checks.check_end(*next, access, actor);
       } else {
-        const Part gone{next, intersection(range, whole), AccessMode::Write};
+        const Part gone{next, {intersection(range, whole), AccessMode::Write}};
         impl_->checks.check(access, {&gone, 1}, actor);
       }
       // Pinned memory has a free of its own, which may be what this is part of.

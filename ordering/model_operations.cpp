@@ -67,26 +67,28 @@ void mark_access(Progress& progress, Lives& lives, const Operation& operation, R
 
 }  // namespace
 
-void Model::Impl::touch_kernel(Access access, const Actor& actor, std::span<const PointerArgument> pointers,
-                               std::span<const KernelBytes> bytes) {
-  const bool learned = access.learned;
-  access.learned = false;
+void Model::Impl::touch_kernel(const Access& inferred, bool learned, const Actor& actor,
+                               std::span<const PointerArgument> pointers, std::span<const KernelBytes> bytes) {
+  Part part;
+  auto& [allocation, reach] = part;
   for (const PointerArgument& pointer : pointers) {
-    Allocation* allocation = lives.holder(pointer.address);
+    allocation = lives.holder(pointer.address);
+    reach.mode = pointer.mode;
     if (!allocation) {
-      access.mode = pointer.mode;
-      access.range = {pointer.address, pointer.address + 1};
-      checks.touch_freed(access);
+      reach.range = {pointer.address, pointer.address + 1};
+      Access stale = inferred;
+      reach.put_into(stale);
+      checks.touch_freed(stale);
       continue;
     }
-    Range range{pointer.address, allocation->info.range.end};
-    access.bounded = pointer.reach != 0;
-    access.parted = pointer.parted;
-    if (access.bounded && pointer.reach < range.size()) range.end = range.begin + pointer.reach;
-    const Part reach{allocation, range, pointer.mode};
-    checks.touch(access, {&reach, 1}, actor);
+    reach.range = {pointer.address, allocation->info.range.end};
+    reach.bounded = pointer.reach != 0;
+    reach.parted = pointer.parted;
+    if (reach.bounded && pointer.reach < reach.range.size()) reach.range.end = reach.range.begin + pointer.reach;
+    checks.touch(inferred, {&part, 1}, actor);
   }
-  access.bounded = access.parted = false;
+  if (bytes.empty()) return;
+  Access access = inferred;
   access.exact = true;
   access.learned = learned;
   const auto is_special = [&](const KernelBytes& each) { return each.signals || (learned && each.sure); };
@@ -105,7 +107,8 @@ void Model::Impl::touch_kernel(Access access, const Actor& actor, std::span<cons
 
 void Model::Impl::touch_dependent(const Access& access, const Actor& actor, const Dependent& dependent,
                                   std::span<const PointerArgument> pointers, std::span<const KernelBytes> bytes) {
-  const auto& [lane, dependence, front] = dependent;
+  const auto& [lane, shape, front] = dependent;
+  const Dependence& dependence = shape.dependence;
   for (const bool early : {true, false}) {
     std::vector<PointerArgument> some_pointers;
     std::vector<KernelBytes> some_bytes;
@@ -115,7 +118,7 @@ void Model::Impl::touch_dependent(const Access& access, const Actor& actor, cons
     std::copy_if(bytes.begin(), bytes.end(), std::back_inserter(some_bytes), counts);
     const std::span<const Running> running = early ? lane.chain.began() : lane.chain.ended();
     if (running.empty()) {
-      touch_kernel(access, actor, some_pointers, some_bytes);
+      touch_kernel(access, shape.learned, actor, some_pointers, some_bytes);
       continue;
     }
     const DependentUse use = !dependence.waits ? DependentUse::NeverWaits
@@ -123,8 +126,8 @@ void Model::Impl::touch_dependent(const Access& access, const Actor& actor, cons
                                                : DependentUse::AfterWait;
     const Overlap overlap{running, use, front};
     const TwoClocks clock = clock_behind(running, lane, actor.host);
-    touch_kernel(access, {actor.lane, actor.epoch, clock, actor.host, actor.waits_by, &overlap}, some_pointers,
-                 some_bytes);
+    touch_kernel(access, shape.learned, {actor.lane, actor.epoch, clock, actor.host, actor.waits_by, &overlap},
+                 some_pointers, some_bytes);
   }
 }
 
@@ -143,16 +146,16 @@ OpId Model::launch(Call call, StreamId stream, const LaunchShape& shape, std::sp
   std::optional<TwoClocks> before;
   if (overlaps) before = lane->clock;
   const OpId op = impl_->progress.begin(call, *lane, LegacyRole::Action);
-  const Access access = Impl::by_kernel({.op = op, .site = call.site, .stream = stream, .thread = call.thread}, shape);
+  Access access{.op = op, .site = call.site, .stream = stream, .thread = call.thread};
+  Impl::by_kernel(access, shape);
   const HostClock& host = impl_->progress.host(call.thread);
   const Chain::Kernel kernel{lane->last, op, call.site};
   if (before && !Progress::joined_more(*lane, *before, host)) {
     lane->chain.dependent(kernel, shape.dependence, host.clock.documented[lane->slot], host.clock.assumed[lane->slot]);
-    impl_->touch_dependent(access, {lane->slot, lane->last, lane->clock, host}, {*lane, shape.dependence, front},
-                           pointers, bytes);
+    impl_->touch_dependent(access, {lane->slot, lane->last, lane->clock, host}, {*lane, shape, front}, pointers, bytes);
   } else {
     lane->chain.plain(kernel);
-    impl_->touch_kernel(access, {lane->slot, lane->last, lane->clock, host}, pointers, bytes);
+    impl_->touch_kernel(access, shape.learned, {lane->slot, lane->last, lane->clock, host}, pointers, bytes);
   }
   if (impl_->progress.variants) {
     impl_->progress.mark_work(*lane, op, call.site);

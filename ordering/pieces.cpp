@@ -68,7 +68,7 @@ void Pieces::add_rows(const Footprint& footprint, AccessMode mode, bool widened)
 void Pieces::add_part(std::span<const Piece> pieces) {
   const auto& [allocation, whole, block, first, mode, widened] = pieces.front();
   if (pieces.size() == 1 && first.rows == 1) {
-    parts_.push_back({allocation, {first.base, first.base + first.width}, mode, widened});
+    parts_.push_back({allocation, {{first.base, first.base + first.width}, mode, widened}});
     return;
   }
   std::uint64_t rows = 0;
@@ -77,19 +77,19 @@ void Pieces::add_part(std::span<const Piece> pieces) {
     const std::size_t before = parts_.size();
     for (const Piece& piece : pieces) {
       for (std::uint64_t row = 0; row < piece.bytes.rows * piece.bytes.slices; ++row) {
-        parts_.push_back({allocation, row_of(piece.bytes, row), mode, widened});
+        parts_.push_back({allocation, {row_of(piece.bytes, row), mode, widened}});
       }
     }
     if (rows > pieces.size()) {
       std::sort(parts_.begin() + static_cast<std::ptrdiff_t>(before), parts_.end(),
-                [](const Part& a, const Part& b) { return a.range.begin < b.range.begin; });
+                [](const Part& a, const Part& b) { return a.touch.range.begin < b.touch.range.begin; });
     }
     return;
   }
   patterns_.clear();
   for (const Piece& piece : pieces) patterns_.push_back(piece.bytes);
   const RowSets::Id set = lives_.pool.rows.intern(patterns_);
-  parts_.push_back({allocation, lives_.pool.rows.hull(set), mode, widened, set});
+  parts_.push_back({allocation, {.range = lives_.pool.rows.hull(set), .mode = mode, .widened = widened, .rows = set}});
 }
 
 void Pieces::touch_pieces(const Access& access, const Actor& actor) {
@@ -113,7 +113,7 @@ void Pieces::touch_pieces(const Access& access, const Actor& actor) {
     }
     checks_.touch(access, parts_, actor);
     for (const Part& part : parts_) {
-      if (part.rows != 0) lives_.pool.rows.release(part.rows);
+      if (part.touch.rows != 0) lives_.pool.rows.release(part.touch.rows);
     }
   }
 }

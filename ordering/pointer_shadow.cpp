@@ -5,72 +5,72 @@
 #include "ordering/pointer_shadow.h"
 
 #include <algorithm>
+#include <array>
 
 namespace streamsan::ordering {
 namespace {
 
-/// Removes the references for which condition(reference) holds, keeping the order of the others. Asks of each once, the
-/// newest first. Returns their number.
+/// Removes the references for which condition(reference) holds. Returns their number.
 template <typename Condition>
-std::size_t drop_from(std::vector<PointerShadow::Reference>& history, Condition condition, AccessPool& pool,
+std::size_t drop_from(std::vector<PointerShadow::Reference>& references, Condition condition, AccessPool& pool,
                       ShadowCounters& counters) {
-  auto kept = history.end();
-  for (auto reference = history.end(); reference != history.begin();) {
-    --reference;
-    if (condition(*reference)) {
-      pool.release(reference->access);
-    } else if (--kept != reference) {
-      *kept = *reference;
-    }
-  }
-  const auto dropped = static_cast<std::size_t>(kept - history.begin());
-  if (dropped == 0) return 0;
-  history.erase(history.begin(), kept);
+  const std::size_t dropped = std::erase_if(references, [&](const PointerShadow::Reference& reference) {
+    if (!condition(reference)) return false;
+    pool.release(reference.access);
+    return true;
+  });
   counters.entries -= dropped;
   return dropped;
 }
 
 }  // namespace
 
-void PointerShadow::remember(const Remembered& access, const VectorClock& clock, AccessPool& pool,
-                             ShadowCounters& counters) {
-  History& history = histories_[access.access.range.begin];
-  const FunctionId function = access.access.function;
-  const bool write = writes(access.access);
-  const bool surely_writes = access.access.mode == AccessMode::Write;
-  const bool at_most_possible = is_at_most_possible(access.access);
-  has_bounded_ |= access.access.bounded;
-  // Asked once of each, the newest first, as the newest of other kernels stay: this is what a launch costs most for.
+// This is what a launch costs most for. No two histories look alike, so that a branch for each reason would be predicted
+// wrongly all the time: hence the arithmetic. Each reference is looked at once, and moved at most once.
+template <typename StandsFor>
+void PointerShadow::replace(History& history, const Reference& later, StandsFor stands_for, AccessPool& pool,
+                            ShadowCounters& counters) {
   static_assert(kKernelsKept > 0);
-  std::size_t other_kernels = 0;
-  const auto superseded = [&](const Reference& earlier) {
-    if ((!write && earlier.write) || !clock.covers(earlier.lane, earlier.epoch)) return false;
-    if (at_most_possible && !earlier.at_most_possible) return false;
-    if (access.access.bounded && pool[earlier.access].range.end > access.access.range.end) return false;
-    if (earlier.function == function) return surely_writes || !earlier.surely_writes;
-    return earlier.surely_writes == surely_writes && ++other_kernels >= kKernelsKept;
-  };
-  drop_from(history, superseded, pool, counters);
-  if (history.size() >= kMostPerPointer) {
-    const Reference* const oldest = history.data();
-    counters.forgotten += drop_from(history, [&](const Reference& each) { return &each == oldest; }, pool, counters);
+  Reference* const begin = history.data();
+  Reference* const end = begin + history.size();
+  std::array<Reference*, kMostPerPointer> gone;  // the newest first
+  std::size_t count = 0;
+  const Writes least_of_others = later.writes == Writes::Surely ? Writes::Surely : Writes::No;
+  std::uint32_t other_kernels = 0;
+  for (Reference* earlier = end; earlier-- != begin;) {
+    const std::uint32_t concerned = (earlier->writes <= later.writes) & stands_for(*earlier);
+    const std::uint32_t same_kernel = earlier->function == later.function;
+    const std::uint32_t other = concerned & ~same_kernel & (earlier->writes >= least_of_others);
+    other_kernels += other;
+    gone[count] = earlier;
+    count += concerned & (same_kernel | (other & (other_kernels >= kKernelsKept)));
   }
-
-  if (history.empty()) history.reserve(kKernelsKept);  // one allocation instead of three
-  history.push_back(
-      {access.epoch, access.lane, pool.add(access.access), function, write, surely_writes, at_most_possible});
-  ++counters.entries;
-  note_newest(history.back(), clock, pool, counters);
-  if (histories_.size() > kMostPointers) forget_older_half(pool, counters);
+  counters.entries += 1 - count;
+  if (count == 0) {
+    history.push_back(later);
+    return;
+  }
+  Reference* kept = gone[--count];
+  pool.release(kept->access);
+  for (const Reference* earlier = kept + 1; earlier != end; ++earlier) {
+    if (count != 0 && gone[count - 1] == earlier) {
+      pool.release(gone[--count]->access);
+    } else {
+      *kept++ = *earlier;
+    }
+  }
+  *kept++ = later;
+  if (kept != end) history.resize(static_cast<std::size_t>(kept - begin));
 }
 
-void PointerShadow::note_newest(const Reference& reference, const VectorClock& clock, AccessPool& pool,
-                                ShadowCounters& counters) {
+inline void PointerShadow::note_newest(const Reference& reference, const VectorClock& clock, AccessPool& pool,
+                                       ShadowCounters& counters) {
   pool.acquire(reference.access);
+  const bool reads = reference.writes == Writes::No;
   Reference* last = nullptr;
   bool several = false;
   for (Reference& newest : newest_) {
-    if (newest.lane != reference.lane || newest.write != reference.write) continue;
+    if (newest.lane != reference.lane || (newest.writes == Writes::No) != reads) continue;
     several = last != nullptr;
     last = &newest;
   }
@@ -90,10 +90,44 @@ void PointerShadow::note_newest(const Reference& reference, const VectorClock& c
   drop_from(
       newest_,
       [&](const Reference& newest) {
-        return newest.lane == reference.lane && newest.write == reference.write && newest.epoch != reference.epoch &&
-               superseded(newest);
+        return newest.lane == reference.lane && (newest.writes == Writes::No) == reads &&
+               newest.epoch != reference.epoch && superseded(newest);
       },
       pool, counters);
+}
+
+void PointerShadow::remember(const Touch& touch, const Reference& later, const VectorClock& clock, AccessPool& pool,
+                             ShadowCounters& counters) {
+  has_bounded_ |= touch.bounded;
+  History& history = histories_[touch.range.begin];
+  if (history.empty()) {
+    history.reserve(kKernelsKept);  // one allocation instead of three
+    history.push_back(later);
+    ++counters.entries;
+  } else if (!touch.bounded && !later.at_most_possible && !clock.has_deviations()) [[likely]] {
+    replace(
+        history, later,
+        [known = clock.base()](const Reference& earlier) {
+          return earlier.lane < known.size() && known[earlier.lane] >= earlier.epoch;
+        },
+        pool, counters);
+  } else {
+    replace(
+        history, later,
+        [&](const Reference& earlier) {
+          return clock.covers(earlier.lane, earlier.epoch) && (!later.at_most_possible || earlier.at_most_possible) &&
+                 (!touch.bounded || pool[earlier.access].range.end <= touch.range.end);
+        },
+        pool, counters);
+  }
+  if (history.size() > kMostPerPointer) {
+    pool.release(history.front().access);
+    history.erase(history.begin());
+    --counters.entries;
+    ++counters.forgotten;
+  }
+  note_newest(later, clock, pool, counters);
+  if (histories_.size() > kMostPointers) forget_older_half(pool, counters);
 }
 
 /// Removes the references for which condition(reference) holds, and pointers left without any.
@@ -130,9 +164,15 @@ void PointerShadow::clear(AccessPool& pool, ShadowCounters& counters) {
     for (const Reference& reference : history) pool.release(reference.access);
     counters.entries -= history.size();
   });
-  histories_.clear();
+  // What comes next is mostly more of the same, so that little memory is kept for it.
+  histories_.clear_small([](History& history) {
+    history.clear();
+    if (history.capacity() > 2 * kKernelsKept) history.shrink_to_fit();
+  });
   has_bounded_ = false;
-  drop_from(newest_, [](const Reference&) { return true; }, pool, counters);
+  for (const Reference& newest : newest_) pool.release(newest.access);
+  counters.entries -= newest_.size();
+  newest_.clear();
 }
 
 }  // namespace streamsan::ordering

@@ -44,16 +44,22 @@ class PointerShadow {
   static constexpr std::size_t kKernelsKept = 4;
   static constexpr std::size_t kMostPerPointer = 128;
 
+  enum class Writes : std::uint8_t { No, Perhaps, Surely };  ///< Surely: AccessMode::Write
+
   /// What the table knows of an access: enough to order it and to keep the lists short.
   struct Reference {
     Epoch epoch = 0;
     LaneSlot lane = 0;
     AccessPool::Index access = 0;
     FunctionId function{};
-    bool write = false;          ///< may write
-    bool surely_writes = false;  ///< AccessMode::Write
+    Writes writes{};
     bool at_most_possible = false;
   };
+
+  static Writes writes(AccessMode mode) {
+    if (mode == AccessMode::Read) return Writes::No;
+    return mode == AccessMode::Write ? Writes::Surely : Writes::Perhaps;
+  }
 
   [[nodiscard]] bool empty() const { return histories_.size() == 0; }
   [[nodiscard]] std::size_t pointers() const { return histories_.size(); }
@@ -85,7 +91,9 @@ class PointerShadow {
     for (const Reference& access : newest_) visit(access);
   }
 
-  void remember(const Remembered& access, const VectorClock& clock, AccessPool& pool, ShadowCounters& counters);
+  /// Adds an inferred access, and takes over the caller's count of it in the pool. `clock` is its documented clock.
+  void remember(const Touch& touch, const Reference& later, const VectorClock& clock, AccessPool& pool,
+                ShadowCounters& counters);
   /// Drops what is known to `clock`: nothing that starts later can race with it.
   void forget_covered(const VectorClock& clock, AccessPool& pool, ShadowCounters& counters);
   /// Drops the pointers used least recently, down to half.
@@ -98,6 +106,11 @@ class PointerShadow {
   template <typename Condition>
   std::uint64_t drop_if(Condition condition, AccessPool& pool, ShadowCounters& counters);
 
+  /// Adds an access to those by the same pointer, without those before it that it stands for: of these,
+  /// stands_for(earlier) says whether it is so but for the modes and the kernels.
+  template <typename StandsFor>
+  static void replace(History& history, const Reference& later, StandsFor stands_for, AccessPool& pool,
+                      ShadowCounters& counters);
   void note_newest(const Reference& reference, const VectorClock& clock, AccessPool& pool, ShadowCounters& counters);
 
   bool has_bounded_ = false;

@@ -8,30 +8,26 @@
 
 namespace streamsan::ordering {
 
-void Shadow::remember(const Remembered& access, Range whole, const VectorClock& clock, AccessPool& pool,
-                      ShadowCounters& counters) {
-  const AccessMode mode = access.access.mode;
-  if (access.access.exact) {
-    const Evidence known = evidence(access.access);
-    const bool signals = may_signal(access.access);
-    const bool replaces_all = mode == AccessMode::Write && known == Evidence::Sure && !signals && access.rows == 0 &&
-                              access.access.range.contains(whole);
-    if (replaces_all && !inferred_.empty() && all_before(mode, clock)) clear_details(pool, counters);
-    const AccessPool::Index index = pool.add(access.access, access.rows);
-    const IntervalShadow::Reference reference{access.epoch, access.lane, mode, known, signals, index};
-    if (access.rows != 0) {
-      sets_.remember(reference, clock, pool, counters);
-    } else {
-      sets_.supersede(access.access.range, reference, clock, pool, counters);
-      exact_.remember(access.access.range, reference, clock, pool, counters);
-    }
-    pool.release(index);
+void Shadow::remember_exact(AccessPool::Index index, const Touch& touch, const Now& now, Range whole, AccessPool& pool,
+                            ShadowCounters& counters) {
+  const Evidence known = evidence(pool[index]);
+  const bool signals = may_signal(pool[index]);
+  const bool replaces_all = touch.mode == AccessMode::Write && known == Evidence::Sure && !signals && touch.rows == 0 &&
+                            touch.range.contains(whole);
+  if (replaces_all && !inferred_.empty() && all_before(touch.mode, now.clock)) clear_details(pool, counters);
+  const IntervalShadow::Reference reference{now.epoch, now.lane, touch.mode, known, signals, index};
+  if (touch.rows != 0) {
+    sets_.remember(reference, now.clock, pool, counters);
   } else {
-    inferred_.remember(access, clock, pool, counters);
+    sets_.supersede(touch.range, reference, now.clock, pool, counters);
+    exact_.remember(touch.range, reference, now.clock, pool, counters);
   }
-  auto use = std::find_if(uses_.begin(), uses_.end(), [&](const LaneUse& u) { return u.lane == access.lane; });
-  if (use == uses_.end()) use = uses_.insert(uses_.end(), LaneUse{.lane = access.lane});
-  (mode == AccessMode::Read ? use->read : mode == AccessMode::Atomic ? use->atomic : use->write) = access.epoch;
+  pool.release(index);
+}
+
+bool Shadow::is_before(const LaneUse& use, AccessMode mode, const VectorClock& clock) {
+  return clock.covers(use.lane, use.write) && (mode == AccessMode::Read || clock.covers(use.lane, use.read)) &&
+         (mode == AccessMode::Atomic || clock.covers(use.lane, use.atomic));
 }
 
 bool Shadow::reaches_all(Range range, const Shadow& earlier, const AccessPool& pool) const {
@@ -62,7 +58,7 @@ void Shadow::forget_covered(const VectorClock& clock, AccessPool& pool, ShadowCo
   exact_.forget_covered(clock, pool, counters);
   sets_.forget_covered(clock, pool, counters);
   inferred_.forget_covered(clock, pool, counters);
-  if (birth_ && clock.covers(birth_->lane, birth_->epoch)) birth_.reset();
+  if (clock.covers(birth_.lane, birth_.epoch)) birth_.epoch = 0;
   std::erase_if(uses_, [&](const LaneUse& use) {
     return clock.covers(use.lane, use.read) && clock.covers(use.lane, use.write) && clock.covers(use.lane, use.atomic);
   });
@@ -75,7 +71,7 @@ void Shadow::forget_older_half(AccessPool& pool, ShadowCounters& counters) {
 }
 
 void Shadow::clear(AccessPool& pool, ShadowCounters& counters) {
-  birth_.reset();
+  birth_.epoch = 0;
   clear_details(pool, counters);
 }
 

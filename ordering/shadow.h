@@ -13,6 +13,7 @@
 // or an exact write of the whole allocation comes after everything here, the details are cleared at once.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -28,16 +29,14 @@ class Shadow {
   /// R-SOA-01: the allocation is itself an operation of a stream, and writes all bytes.
   void born(const Remembered& allocation) { birth_ = allocation; }
 
-  [[nodiscard]] bool empty() const { return uses_.empty() && !birth_; }
+  [[nodiscard]] bool empty() const { return uses_.empty() && !is_born(); }
 
   /// Does the summary alone show that every earlier access that conflicts is known to `clock`?
-  [[nodiscard]] bool all_before(AccessMode mode, const VectorClock& clock) const {
+  [[nodiscard, gnu::always_inline]] bool all_before(AccessMode mode, const VectorClock& clock) const {
     for (const LaneUse& use : uses_) {
-      if (!clock.covers(use.lane, use.write)) return false;
-      if (mode != AccessMode::Read && !clock.covers(use.lane, use.read)) return false;
-      if (mode != AccessMode::Atomic && !clock.covers(use.lane, use.atomic)) return false;
+      if (!clock.covers(use.lane, use.newest) && !is_before(use, mode, clock)) return false;
     }
-    return !birth_ || clock.covers(birth_->lane, birth_->epoch);
+    return clock.covers(birth_.lane, birth_.epoch);
   }
 
   /// Did every lane that used the memory of `earlier` reach all bytes of the range here, for certain?
@@ -72,17 +71,19 @@ class Shadow {
       }
     };
     const auto consider_inferred = [&](const PointerShadow::Reference& earlier) {
-      consider(earlier, earlier.write ? AccessMode::Unknown : AccessMode::Read, [&]() -> std::optional<Meeting> {
-        const Range reach = pool[earlier.access].range;
-        const std::optional<Range> row = rows == 0 ? later.range : row_reached(pool.rows, rows, pool[earlier.access]);
-        if (!row) return std::nullopt;
-        return Meeting{reach, *row, intersection(reach, *row)};
-      });
+      consider(earlier, earlier.writes == PointerShadow::Writes::No ? AccessMode::Read : AccessMode::Unknown,
+               [&]() -> std::optional<Meeting> {
+                 const Range reach = pool[earlier.access].range;
+                 const std::optional<Range> row =
+                     rows == 0 ? later.range : row_reached(pool.rows, rows, pool[earlier.access]);
+                 if (!row) return std::nullopt;
+                 return Meeting{reach, *row, intersection(reach, *row)};
+               });
     };
-    if (birth_ && !clock.covers(birth_->lane, birth_->epoch)) {
-      const Range life = birth_->access.range;
+    if (!clock.covers(birth_.lane, birth_.epoch)) {
+      const Range life = birth_.access.range;
       const std::optional<Range> row = rows == 0 ? later.range : pool.rows.row_in(rows, life);
-      if (row) visit(birth_->lane, birth_->epoch, birth_->access, Meeting{life, *row, intersection(life, *row)});
+      if (row) visit(birth_.lane, birth_.epoch, birth_.access, Meeting{life, *row, intersection(life, *row)});
     }
     exact_.for_each_in(later.range, [&](Range segment, const auto& earlier) {
       consider(earlier, earlier.mode, [&] { return meets(earlier, segment); });
@@ -110,9 +111,32 @@ class Shadow {
   void add_common(Later later, OpId earlier, AccessMode mode, const AccessPool& pool, std::vector<Range>& runs,
                   std::size_t most) const;
 
-  /// Adds an access. `clock` is its documented clock, `whole` the range of the allocation.
-  void remember(const Remembered& access, Range whole, const VectorClock& clock, AccessPool& pool,
-                ShadowCounters& counters);
+  /// The place of an access in time, and its documented clock.
+  struct Now {
+    LaneSlot lane = 0;
+    Epoch epoch = 0;
+    std::uint64_t moment = 0;
+    const VectorClock& clock;
+  };
+  /// Adds an access, which touches `touch`. `whole` is the range of the allocation.
+  [[gnu::always_inline]] void remember(const Access& access, const Touch& touch, const Now& now, Range whole,
+                                       AccessPool& pool, ShadowCounters& counters) {
+    const AccessPool::Index index = pool.add(access, touch, now.moment);
+    if (access.exact) {
+      remember_exact(index, touch, now, whole, pool, counters);
+    } else {
+      inferred_.remember(
+          touch,
+          {now.epoch, now.lane, index, access.function, PointerShadow::writes(touch.mode), is_at_most_possible(access)},
+          now.clock, pool, counters);
+    }
+    std::size_t i = 0;
+    while (i < uses_.size() && uses_[i].lane != now.lane) ++i;
+    if (i == uses_.size()) uses_.push_back({.lane = now.lane});
+    LaneUse& use = uses_[i];
+    (touch.mode == AccessMode::Read ? use.read : touch.mode == AccessMode::Atomic ? use.atomic : use.write) = now.epoch;
+    use.newest = std::max(use.newest, now.epoch);
+  }
 
   /// Drops everything if `clock`, which every later access starts after, covers it.
   void clear_if_covered(const VectorClock& clock, AccessPool& pool, ShadowCounters& counters);
@@ -130,6 +154,7 @@ class Shadow {
     Epoch read = 0;
     Epoch write = 0;  ///< or an inferred access that may write
     Epoch atomic = 0;
+    Epoch newest = 0;  ///< of these
   };
 
   /// The row that decides how certainly an inferred access meets the set.
@@ -138,10 +163,15 @@ class Shadow {
     return rows.row_facing(set, inferred.range.begin);
   }
 
+  void remember_exact(AccessPool::Index index, const Touch& touch, const Now& now, Range whole, AccessPool& pool,
+                      ShadowCounters& counters);
+  /// What all_before() asks of each lane.
+  static bool is_before(const LaneUse& use, AccessMode mode, const VectorClock& clock);
+  [[nodiscard]] bool is_born() const { return birth_.epoch != 0; }
   void clear_details(AccessPool& pool, ShadowCounters& counters);
 
   std::vector<LaneUse> uses_;
-  std::optional<Remembered> birth_;
+  Remembered birth_;  ///< epoch 0: none
   IntervalShadow exact_;
   SetShadow sets_;
   PointerShadow inferred_;

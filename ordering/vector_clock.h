@@ -57,13 +57,16 @@ class VectorClock {
   /// The epoch in a variant.
   [[nodiscard]] Epoch in(VariantId variant, LaneSlot lane) const;
   /// In every program.
-  [[nodiscard]] bool covers(LaneSlot lane, Epoch epoch) const {
+  [[nodiscard, gnu::always_inline]] bool covers(LaneSlot lane, Epoch epoch) const {
     if ((*this)[lane] < epoch) return false;
     if (deviations_.empty()) [[likely]]
       return true;
     return deviations_cover(lane, epoch);
   }
   [[nodiscard]] std::size_t size() const { return epochs_.size(); }
+  /// The epochs in the base, by lane; all others are 0. Without deviations they are all that covers() looks at.
+  [[nodiscard]] std::span<const Epoch> base() const { return epochs_; }
+  [[nodiscard]] bool has_deviations() const { return !deviations_.empty(); }
   /// The deviations of the lane, by variant.
   [[nodiscard]] std::span<const Deviation> deviations(LaneSlot lane) const;
 

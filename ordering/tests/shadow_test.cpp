@@ -19,7 +19,7 @@ class Intervals : public ::testing::Test {
   using Reference = IntervalShadow::Reference;
 
   void remember(Range range, LaneSlot lane, Epoch epoch, bool write, const VectorClock& clock = {}) {
-    const AccessPool::Index index = pool.add({.op = OpId{++ops}});
+    const AccessPool::Index index = pool.add({.op = OpId{++ops}}, {});
     shadow.remember(range, {epoch, lane, write ? AccessMode::Write : AccessMode::Read, Evidence::Sure, false, index},
                     clock, pool, counters);
     pool.release(index);
@@ -81,7 +81,7 @@ TEST_F(Intervals, GapsAreFilled) {
 }
 
 TEST_F(Intervals, EqualNeighboursCoalesce) {
-  const AccessPool::Index index = pool.add({});
+  const AccessPool::Index index = pool.add({}, {});
   for (Address i = 0; i < 10; ++i) {
     shadow.remember({i * 10, i * 10 + 10}, {1, 0, AccessMode::Write, Evidence::Sure, false, index}, {}, pool, counters);
   }
@@ -128,7 +128,7 @@ TEST_F(Intervals, AgreesWithTheNaiveSpecification) {
       const AccessMode mode = modes[random() % 3];
       constexpr Evidence evidences[] = {Evidence::Widened, Evidence::Learned, Evidence::Sure, Evidence::Sure};
       const Evidence evidence = evidences[random() % 4];
-      const AccessPool::Index index = pool.add({.op = OpId{++ops}});
+      const AccessPool::Index index = pool.add({.op = OpId{++ops}}, {});
       const bool signals = random() % 4 == 0;
       const Reference access{last[lane], lane, mode, evidence, signals, index};
       shadow.remember(range, access, clocks[lane], pool, counters);
@@ -166,13 +166,15 @@ class Pointers : public ::testing::Test {
  protected:
   void remember(Address pointer, LaneSlot lane, Epoch epoch, std::uint32_t function, AccessMode mode,
                 const VectorClock& clock = {}) {
-    shadow.remember({lane,
-                     epoch,
-                     {.op = OpId{++ops},
-                      .mode = mode,
-                      .exact = false,
-                      .range = {pointer, 1u << 30},
-                      .function = FunctionId{function}}},
+    const Touch touch{{pointer, 1u << 30}, mode};
+    const AccessPool::Index index =
+        pool.add({.op = OpId{++ops}, .exact = false, .function = FunctionId{function}}, touch);
+    shadow.remember(touch,
+                    {.epoch = epoch,
+                     .lane = lane,
+                     .access = index,
+                     .function = FunctionId{function},
+                     .writes = PointerShadow::writes(mode)},
                     clock, pool, counters);
   }
   std::size_t at(Address pointer) const {
@@ -216,6 +218,64 @@ TEST_F(Pointers, AKernelThatMayWriteDoesNotReplaceOneThatDoes) {
     remember(64, 0, e, static_cast<std::uint32_t>(e % 50), AccessMode::Unknown, knows(0, e));
   }
   EXPECT_EQ(at(64), PointerShadow::kKernelsKept + 1);
+}
+
+TEST_F(Pointers, WhatCannotBeReplacedIsForgottenInTheEnd) {
+  const auto most = static_cast<LaneSlot>(PointerShadow::kMostPerPointer);
+  for (LaneSlot lane = 0; lane < most + 3; ++lane) remember(64, lane, 1, 1, AccessMode::Unknown);
+  EXPECT_EQ(at(64), PointerShadow::kMostPerPointer);
+  EXPECT_EQ(counters.forgotten, 3u);
+  shadow.clear(pool, counters);
+  EXPECT_EQ(counters.entries, 0u);
+  EXPECT_EQ(pool.live(), 0u);
+}
+
+// The naive specification of the header, with the reasons why one stays written out.
+TEST_F(Pointers, AgreesWithTheNaiveSpecification) {
+  struct Entry {
+    LaneSlot lane;
+    Epoch epoch;
+    std::uint32_t function;
+    AccessMode mode;
+  };
+  const auto writes = [](const Entry& e) { return e.mode != AccessMode::Read; };
+  const auto surely = [](const Entry& e) { return e.mode == AccessMode::Write; };
+  std::mt19937 generator(11);
+  const auto random = [&](std::uint32_t below) { return static_cast<std::uint32_t>(generator() % below); };
+  std::vector<Entry> naive;
+  std::array<Epoch, 3> epochs{};
+  for (int step = 0; step < 20'000; ++step) {
+    const LaneSlot lane = random(3);
+    const AccessMode mode = std::array{AccessMode::Read, AccessMode::Read, AccessMode::Unknown,
+                                       AccessMode::Write}[random(step % 2000 < 1000 ? 3 : 4)];
+    const Entry later{lane, ++epochs[lane], random(8), mode};
+    VectorClock clock = knows(lane, later.epoch);
+    for (LaneSlot other = 0; other < 3; ++other) {
+      if (other != lane && random(4) != 0) clock.set(other, epochs[other] - std::min<Epoch>(random(2), epochs[other]));
+    }
+    std::size_t others = 0;
+    std::vector<Entry> kept{later};
+    for (auto e = naive.rbegin(); e != naive.rend(); ++e) {
+      bool goes = (writes(later) || !writes(*e)) && clock.covers(e->lane, e->epoch);
+      if (e->function == later.function) {
+        goes = goes && (surely(later) || !surely(*e));
+      } else {
+        goes = goes && surely(later) == surely(*e) && ++others >= PointerShadow::kKernelsKept;
+      }
+      if (!goes) kept.insert(kept.begin(), *e);
+    }
+    naive = kept;
+    remember(64, lane, later.epoch, later.function, mode, clock);
+    std::size_t i = 0;
+    shadow.for_each_below(~Address{0}, [&](const PointerShadow::Reference& r) {
+      ASSERT_LT(i, naive.size());
+      EXPECT_EQ(r.lane, naive[i].lane);
+      EXPECT_EQ(r.epoch, naive[i].epoch);
+      EXPECT_EQ(r.function, FunctionId{naive[i].function});
+      ++i;
+    });
+    ASSERT_EQ(i, naive.size()) << "step " << step;
+  }
 }
 
 TEST_F(Pointers, TooManyPointersForgetTheOldest) {
