@@ -22,8 +22,7 @@ void Contexts::wait(std::uint32_t index, const TwoClocks& captured) {
   context.all.add(captured);
 }
 
-void Contexts::join_waits(Lane& lane) {
-  const Context& context = contexts_[lane.context];
+inline void Contexts::join_waits(Lane& lane, const Context& context) {
   if (lane.seen_waits == context.waits) return;
   lane.seen_waits = context.waits;
   lane.clock.join(context.waited_for);
@@ -56,7 +55,7 @@ void Contexts::enter(Lane& lane, LegacyRole role) {
     case StreamKind::NonBlocking:
       break;
   }
-  join_waits(lane);
+  join_waits(lane, context);
   changed(lane);
 }
 
@@ -82,7 +81,7 @@ void Contexts::enter(Lane& lane, LegacyRole role, const Among& among) {
       lane.seen_barrier = context.barriers;
     }
   }
-  join_waits(lane);
+  join_waits(lane, context);
   changed(lane);
 }
 
@@ -101,7 +100,7 @@ bool Contexts::has_news_for(const Lane& lane) const {
   return true;
 }
 
-void Contexts::changed(Lane& lane) {
+void Contexts::note_change(Lane& lane) {
   Context& context = contexts_[lane.context];
   const bool blocking = lane.kind == StreamKind::PerThread || lane.kind == StreamKind::Blocking;
   if (blocking && !lane.behind_blocking) {

@@ -106,7 +106,10 @@ class Contexts {
   /// Whether the next operation of the stream may come after other streams' work by the legacy barrier.
   [[nodiscard]] bool has_news_for(const Lane& lane) const;
   /// The stream's clock has changed outside of its operations.
-  void changed(Lane& lane);
+  void changed(Lane& lane) {
+    const bool noted = lane.behind_all && (lane.behind_blocking || lane.kind == StreamKind::NonBlocking);
+    if (!noted) note_change(lane);
+  }
   /// The stream is about to be destroyed: keeps its clock for those that must still come after it.
   void leave(Lane& lane);
 
@@ -124,7 +127,8 @@ class Contexts {
   }
 
  private:
-  void join_waits(Lane& lane);
+  void join_waits(Lane& lane, const Context& context);
+  void note_change(Lane& lane);
   void add_to_barrier(Context& context);
 
   Lanes& lanes_;

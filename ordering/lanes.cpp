@@ -20,7 +20,8 @@ Lane& Lanes::open(const VectorClock& known, const VectorClock& perhaps) {
   }
   if (reuse == retired_.end()) {
     Lane& fresh = lanes_.emplace_back();
-    fresh.slot = static_cast<LaneSlot>(lanes_.size() - 1);
+    fresh.slot = static_cast<LaneSlot>(by_slot_.size());
+    by_slot_.push_back(&fresh);
     return fresh;
   }
   const LaneSlot slot = *reuse;

@@ -72,12 +72,13 @@ class Lanes {
   /// Ends the lane of a stream: its slot may be used again.
   void retire(LaneSlot slot);
 
-  [[nodiscard]] Lane& operator[](LaneSlot slot) { return lanes_[slot]; }
-  [[nodiscard]] const Lane& operator[](LaneSlot slot) const { return lanes_[slot]; }
+  [[nodiscard]] Lane& operator[](LaneSlot slot) { return *by_slot_[slot]; }
+  [[nodiscard]] const Lane& operator[](LaneSlot slot) const { return *by_slot_[slot]; }
   [[nodiscard]] std::size_t slots() const { return lanes_.size(); }
 
  private:
-  std::deque<Lane> lanes_;         // references stay valid
+  std::deque<Lane> lanes_;  // references stay valid
+  std::vector<Lane*> by_slot_;
   std::vector<LaneSlot> retired_;  // oldest first
   std::size_t most_retired_ = kMostRetired;
 };

@@ -12,14 +12,10 @@ Progress::Progress(Options chosen, const WhatIf* what_if) : options(chosen) {
   lanes.keep_retired(Lanes::kMostRetiredOfVariants);
 }
 
-HostThread& Progress::thread(ThreadId id) {
-  if (!caller_ || caller_id_ != id) {
-    caller_ = &threads[static_cast<std::uint64_t>(id)];
-    caller_id_ = id;
-    if (!caller_->host) caller_->host = joined() && !hosts.empty() ? &hosts.front() : &host_for_new_thread();
-  }
-  caller_->host->last_call = ++calls_;
-  return *caller_;
+void Progress::meet_caller(ThreadId id) {
+  caller_ = &threads[static_cast<std::uint64_t>(id)];
+  caller_id_ = id;
+  if (!caller_->host) caller_->host = joined() && !hosts.empty() ? &hosts.front() : &host_for_new_thread();
 }
 
 HostThread& Progress::calling(const Call& call) {
@@ -31,11 +27,6 @@ HostThread& Progress::calling(const Call& call) {
   caller.pending.device_wait.reset();
   caller.pending.event_wait.reset();
   return caller;
-}
-
-Lane* Progress::lane(StreamId stream) {
-  const LaneSlot* slot = streams.find(static_cast<std::uint64_t>(stream));
-  return slot ? &lanes[*slot] : nullptr;
 }
 
 void Progress::enter(const Call& call, Lane& lane, LegacyRole role) {

@@ -124,9 +124,17 @@ class Progress {
     if (hosts.empty() || !(joined() || sees_threads())) return nullptr;
     return &known_if_joined(hosts.front()).documented;
   }
-  HostThread& thread(ThreadId id);
+  HostThread& thread(ThreadId id) {
+    if (!caller_ || caller_id_ != id) [[unlikely]]
+      meet_caller(id);
+    caller_->host->last_call = ++calls_;
+    return *caller_;
+  }
   HostClock& host(ThreadId id) { return *thread(id).host; }
-  [[nodiscard]] Lane* lane(StreamId stream);
+  [[nodiscard]] Lane* lane(StreamId stream) {
+    const LaneSlot* slot = streams.find(static_cast<std::uint64_t>(stream));
+    return slot ? &lanes[*slot] : nullptr;
+  }
   [[nodiscard]] OpId next_op() { return OpId{++last_op}; }
   /// To be called first at each call of the thread: its previous call has returned.
   HostThread& calling(const Call& call);
@@ -195,6 +203,7 @@ class Progress {
 
  private:
   // host_threads.cpp
+  void meet_caller(ThreadId id);
   HostClock& host_for_new_thread();
   [[nodiscard]] bool was_handed_over_too_early(const Access& earlier, const Access& later, LaneSlot lane, Epoch epoch);
 
