@@ -93,13 +93,15 @@ class AccessPool {
   static constexpr Index kNone = ~Index{0};
 
   void reclaim(Index index) {
-    if (holders_[index].rows != 0) rows.release(holders_[index].rows);
+    const RowSets::Id set = holders_[index].rows;
     holders_[index].next_free = first_free_;
     first_free_ = index;
     --live_;
     // The next access goes there, and nobody has looked at the place for long.
     __builtin_prefetch(&accesses_[index], 1);
     __builtin_prefetch(reinterpret_cast<const char*>(&accesses_[index] + 1) - 1, 1);
+    if (set != 0) [[unlikely]]
+      rows.release(set);
   }
   void grow() {
     first_free_ = static_cast<Index>(accesses_.size());

@@ -12,12 +12,12 @@ Allocation& Allocations::add(AllocationId id, Range range, MemoryKind kind) {
   Allocation& allocation = *unused_.back();
   unused_.pop_back();
   allocation.info = {.id = id, .range = range, .kind = kind};
-  kept_.assign(by_address_, range.begin, &allocation);
+  allocation.at = kept_.assign(by_address_, range.begin, &allocation);
   return allocation;
 }
 
 void Allocations::remove(Allocation& allocation) {
-  kept_.erase(by_address_, by_address_.find(allocation.info.range.begin));
+  kept_.erase(by_address_, allocation.at);
   allocation.info = {};  // the id of no generation: cached entries stop matching
   allocation.shadow.cleared_at_version = 0;
   allocation.handed_to.reset();

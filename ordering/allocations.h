@@ -25,6 +25,9 @@
 
 namespace streamsan::ordering {
 
+struct Allocation;
+using AllocationsByAddress = std::map<Address, Allocation*>;
+
 /// What every access looks at comes first.
 struct Allocation {
   AllocationInfo info;
@@ -35,6 +38,7 @@ struct Allocation {
   std::vector<StreamId> declared;     ///< a block: streams that the pool knows of and waits for
   std::uint32_t graphs_before = 0;    ///< a block: GraphCount when it was handed out
   TwoClocks waited;                   ///< a block: what the pool waits for in those that were destroyed
+  AllocationsByAddress::iterator at;  ///< of the table that it is in
 };
 
 class Allocations {
@@ -76,8 +80,8 @@ class Allocations {
 
   static std::size_t cache_slot(Address address) { return (address * 0x9E3779B97F4A7C15ull) >> 52; }
 
-  std::map<Address, Allocation*> by_address_;
-  KeptNode<std::map<Address, Allocation*>> kept_;
+  AllocationsByAddress by_address_;
+  KeptNode<AllocationsByAddress> kept_;
   std::deque<Allocation> storage_;  // addresses stay valid
   std::vector<Allocation*> unused_;
   Allocation* last_found_ = nullptr;  ///< if it has ended since, its range is empty

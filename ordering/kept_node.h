@@ -14,14 +14,13 @@ namespace streamsan::ordering {
 template <typename Map>
 class KeptNode {
  public:
-  /// As map[key] = value.
-  void assign(Map& map, const typename Map::key_type& key, const typename Map::mapped_type& value) {
-    if (node_.empty()) {
-      map[key] = value;
-      return;
-    }
+  /// As map[key] = value, and returns where that is.
+  typename Map::iterator assign(Map& map, const typename Map::key_type& key, const typename Map::mapped_type& value) {
+    if (node_.empty()) return map.insert_or_assign(key, value).first;
     node_.key() = key;
-    map.insert(std::move(node_)).position->second = value;
+    const auto at = map.insert(std::move(node_)).position;
+    at->second = value;
+    return at;
   }
   /// As map.erase(at), and returns the same.
   typename Map::iterator erase(Map& map, typename Map::iterator at) {

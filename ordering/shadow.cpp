@@ -50,7 +50,7 @@ bool Shadow::reaches_all(Range range, const Shadow& earlier, const AccessPool& p
 }
 
 void Shadow::clear_if_covered(const VectorClock& clock, AccessPool& pool, ShadowCounters& counters) {
-  if (!all_before(AccessMode::Write, clock)) return;
+  if (empty() || !all_before(AccessMode::Write, clock)) return;
   clear(pool, counters);
 }
 
