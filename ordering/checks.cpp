@@ -174,8 +174,7 @@ void Checks::report(const Actor& actor, std::span<const Part> parts) {
   conflicts_.clear();
 }
 
-[[gnu::always_inline]] inline void Checks::check_parts(const Access& access, std::span<const Part> parts,
-                                                       const Actor& actor) {
+[[gnu::always_inline]] void Checks::check_parts(const Access& access, std::span<const Part> parts, const Actor& actor) {
   ++accesses;
   Allocation& allocation = *parts.front().allocation;
   if (allocation.shadow.cleared_at_version != actor.host.version) clear_if_over(allocation, actor.host);

@@ -101,7 +101,7 @@ class Checks {
   };
 
   /// check(), as touch() has it, too.
-  void check_parts(const Access& access, std::span<const Part> parts, const Actor& actor);
+  inline void check_parts(const Access& access, std::span<const Part> parts, const Actor& actor);
   void clear_if_over(Allocation& allocation, const HostClock& host);
   /// As check(), for what the summary of the past does not clear.
   void compare(const Access& access, std::span<const Part> parts, const Actor& actor);

@@ -22,7 +22,7 @@ void Contexts::wait(std::uint32_t index, const TwoClocks& captured) {
   context.all.add(captured);
 }
 
-inline void Contexts::join_waits(Lane& lane, const Context& context) {
+void Contexts::join_waits(Lane& lane, const Context& context) {
   if (lane.seen_waits == context.waits) return;
   lane.seen_waits = context.waits;
   lane.clock.join(context.waited_for);

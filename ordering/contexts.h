@@ -127,7 +127,7 @@ class Contexts {
   }
 
  private:
-  void join_waits(Lane& lane, const Context& context);
+  inline void join_waits(Lane& lane, const Context& context);
   void note_change(Lane& lane);
   void add_to_barrier(Context& context);
 

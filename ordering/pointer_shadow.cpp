@@ -63,8 +63,8 @@ void PointerShadow::replace(History& history, const Reference& later, StandsFor 
   if (kept != end) history.resize(static_cast<std::size_t>(kept - begin));
 }
 
-inline void PointerShadow::note_newest(const Reference& reference, const VectorClock& clock, AccessPool& pool,
-                                       ShadowCounters& counters) {
+void PointerShadow::note_newest(const Reference& reference, const VectorClock& clock, AccessPool& pool,
+                                ShadowCounters& counters) {
   pool.acquire(reference.access);
   const bool reads = reference.writes == Writes::No;
   Reference* last = nullptr;

@@ -111,7 +111,8 @@ class PointerShadow {
   template <typename StandsFor>
   static void replace(History& history, const Reference& later, StandsFor stands_for, AccessPool& pool,
                       ShadowCounters& counters);
-  void note_newest(const Reference& reference, const VectorClock& clock, AccessPool& pool, ShadowCounters& counters);
+  inline void note_newest(const Reference& reference, const VectorClock& clock, AccessPool& pool,
+                          ShadowCounters& counters);
 
   bool has_bounded_ = false;
   FlatMap<History> histories_;
