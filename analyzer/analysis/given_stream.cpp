@@ -60,17 +60,21 @@ bool is_own_member(const ir::Function& function, ir::PlaceId place) {
   return root.place != ir::kNoPlace && function[root.place].kind == Place::Kind::This && !root.through_pointer;
 }
 
-/// `handle_.stream()`, `get_stream(handle_)` of a member that is no pointer: the object has made it, or lets it make
-/// itself. Handles of libraries have a stream that waits for the default one until somebody sets another one.
+/// `handle_.stream()`, `get_stream(handle_)` of a member that is no pointer: mostly this class has made the handle, and
+/// the streams of libraries' handles wait for the default one until somebody sets another one.
 bool comes_from_member(const ir::Function& function, ir::PlaceId stream) {
   const ir::PlaceId from = source(function, stream);
+  if (from == ir::kNoPlace) return false;
   if (ir::is(function[from], ir::Hidden::Stream) && is_own_member(function, from)) return true;
-  const Op* call = ir::only_store(function, stream);
+  const Op* call = ir::only_store(function, from);
   if (call == nullptr || call->kind != OpKind::Call) return false;
   const auto is_member = [&](const Operand& object) {
-    return object.kind == Operand::Kind::Address && is_own_member(function, object.place);
+    return object.kind == Operand::Kind::Address && is_own_member(function, object.place) &&
+           function[object.place].type == ir::TypeKind::Object;
   };
-  return is_member(call->object) || std::ranges::any_of(call->arguments, is_member);
+  // With several arguments it is not known whose stream it is.
+  if (call->object.kind != Operand::Kind::None) return is_member(call->object);
+  return call->arguments.size() == 1 && is_member(call->arguments.front());
 }
 
 bool asks_about(const ir::Function& function, const ir::Block& block, ir::PlaceId place) {

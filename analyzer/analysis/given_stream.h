@@ -26,8 +26,8 @@ bool created_here(const ir::Function& function, ir::PlaceId place);
 bool perhaps_default(const ir::Function& function, ir::PlaceId stream);
 
 /// The function got the stream elsewhere: it is the result of a call, a global variable, or kept in an object that the
-/// function is passed. Not a member of its own object or what comes from one, nor a stream that is created in sight: the
-/// class knows the kind of such a stream, and which order it lacks.
+/// function is passed. Not a member of its own object, nor a stream that is created in sight: the class knows the kind
+/// of such a stream, and which order it lacks. Nor what a member that is no pointer returns: it may be a blocking one.
 bool is_at_hand(const ir::Function& function, const ir::Program& program, ir::PlaceId stream);
 
 /// The function gets tensors from its callers or its object, or gives tensors to them.
