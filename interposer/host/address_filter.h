@@ -30,13 +30,17 @@ class AddressFilter {
 
   void add(std::uint64_t begin, std::uint64_t end) {
     const std::uint64_t last = (end - 1) >> kShift;
-    if (last - (begin >> kShift) > kMostParts) return set_all(~std::uint64_t{0});
+    if (last - (begin >> kShift) > kMostParts) return set_all();
     for (std::uint64_t part = begin >> kShift; part <= last; ++part) {
       const std::uint64_t bit = bit_of(part);
       words_[bit / 64].fetch_or(std::uint64_t{1} << (bit % 64), std::memory_order_relaxed);
     }
   }
-  void clear() { set_all(0); }
+  /// What is in both is there all the time.
+  void replace_by(const AddressFilter& other) {
+    for (std::uint64_t i = 0; i < kBits / 64; ++i)
+      words_[i].store(other.words_[i].load(std::memory_order_relaxed), std::memory_order_relaxed);
+  }
 
  private:
   static std::uint64_t bit_of(std::uint64_t part) { return mix_bits(part) % kBits; }
@@ -44,8 +48,8 @@ class AddressFilter {
     const std::uint64_t bit = bit_of(part);
     return words_[bit / 64].load(std::memory_order_relaxed) >> (bit % 64) & 1;
   }
-  void set_all(std::uint64_t word) {
-    for (auto& each : words_) each.store(word, std::memory_order_relaxed);
+  void set_all() {
+    for (auto& each : words_) each.store(~std::uint64_t{0}, std::memory_order_relaxed);
   }
 
   std::atomic<std::uint64_t> words_[kBits / 64] = {};

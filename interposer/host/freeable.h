@@ -7,7 +7,8 @@
 // all such loans, and between them a hashed bit for each 64 KiB. (With a loan on the heap and one on a stack, all
 // memory lies between the bounds.)
 //
-// Who adds and clears holds the lock of the loans (loan_table.h); a question at the same moment may get either answer.
+// Who adds and replaces holds the lock of the loans (loan_table.h). A loan that is added is seen by a question that comes
+// after it; one that stays is never absent, whatever else goes.
 #pragma once
 
 #include <atomic>
@@ -23,21 +24,25 @@ namespace detail {
 class Freeable {
  public:
   [[nodiscard]] bool may_hold(std::uint64_t begin, std::uint64_t end) const {
-    if (is_above(begin) || end <= begin_.load(std::memory_order_relaxed)) return false;
+    if (ends_before(begin) || end <= begin_.load(std::memory_order_relaxed)) return false;
     return parts_.may_hold(begin, end);
   }
-  /// Does all of it end at or below this address? So it does if there is nothing.
-  [[nodiscard]] bool is_above(std::uint64_t begin) const { return begin >= end_.load(std::memory_order_relaxed); }
+  /// All of it is below this address, or there is nothing.
+  [[nodiscard]] bool ends_before(std::uint64_t address) const {
+    return address >= end_.load(std::memory_order_relaxed);
+  }
   void add(std::uint64_t begin, std::uint64_t end) {
     if (begin < begin_.load(std::memory_order_relaxed)) begin_.store(begin, std::memory_order_relaxed);
     if (end > end_.load(std::memory_order_relaxed)) end_.store(end, std::memory_order_relaxed);
     parts_.add(begin, end);
   }
-  void clear() {
-    begin_.store(~std::uint64_t{0}, std::memory_order_relaxed);
-    end_.store(0, std::memory_order_relaxed);
-    parts_.clear();
+  /// From now on, what is in `other`, and nothing else. What is in both is there all the time.
+  void replace_by(const Freeable& other) {
+    begin_.store(other.begin_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    end_.store(other.end_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    parts_.replace_by(other.parts_);
   }
+  void clear() { replace_by(Freeable{}); }
 
  private:
   std::atomic<std::uint64_t> begin_{~std::uint64_t{0}};
@@ -55,9 +60,9 @@ inline bool may_be_freeable(const void* begin, std::size_t bytes) {
   return detail::g_freeable.may_hold(address, address + bytes);
 }
 
-/// The same for a block whose size is not known yet, as that takes time.
-inline bool may_be_freeable(const void* begin) {
-  return !detail::g_freeable.is_above(reinterpret_cast<std::uint64_t>(begin));
+/// The same of a block whose size is not known yet, as that takes time to find out. True also of most other blocks.
+inline bool may_reach_freeable(const void* begin) {
+  return !detail::g_freeable.ends_before(reinterpret_cast<std::uint64_t>(begin));
 }
 
 }  // namespace streamsan::recorder

@@ -29,6 +29,7 @@ namespace {
 using streamsan::recorder::find_next;
 using streamsan::recorder::HostCall;
 using streamsan::recorder::may_be_freeable;
+using streamsan::recorder::may_reach_freeable;
 using streamsan::trace::HostFreeWay;
 
 using UsableSize = std::size_t (*)(void*);
@@ -72,7 +73,7 @@ struct FreeRow {
   static constexpr const char* kName = "free";
 
   static void instead(const HostCall& call, SS_SIGNATURE(free) next, void* block) {
-    if (block && may_be_freeable(block)) {
+    if (block && may_reach_freeable(block)) {
       const std::size_t bytes = block_size(block);
       if (may_be_freeable(block, bytes)) call.frees(block, bytes, HostFreeWay::Heap);
     }

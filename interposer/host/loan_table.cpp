@@ -102,14 +102,15 @@ void remove(Loan& loan) {
 
 void note_freeable(const Loan& loan) { detail::g_freeable.add(loan.begin, loan.end); }
 
-// What is not lent any more may be noted for a while; what is lent must be, but for the moment this takes.
+// What is not lent any more may be noted for a while; what is lent must always be.
 void forget_freeable() {
   if (!g_freeable_stale) return;
   g_freeable_stale = false;
-  detail::g_freeable.clear();
+  detail::Freeable lent;
   for (std::size_t i = 0; i < g_count; ++i) {
-    if (g_table[i].freeable) note_freeable(g_table[i]);
+    if (g_table[i].freeable) lent.add(g_table[i].begin, g_table[i].end);
   }
+  detail::g_freeable.replace_by(lent);
 }
 
 bool is_touched_by_this_call(const Loan& loan) {

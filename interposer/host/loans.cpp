@@ -118,8 +118,8 @@ void add(std::uint64_t begin, std::uint64_t end, LoanUse use, const StreamArgume
   }
   Loan& loan = keep(now);
   detail::g_mappings.store(1, std::memory_order_relaxed);
+  if (loan.freeable) note_freeable(loan);  // first: realloc() of what is guarded must look at it
   if (region) guard(loan, *region);
-  if (loan.freeable) note_freeable(loan);
 }
 
 /// Takes the guards of everything that has a guarded page in [begin, end) away. What is settled ends by that.
