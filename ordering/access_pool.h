@@ -23,7 +23,6 @@ struct Remembered {
   LaneSlot lane = 0;
   Epoch epoch = 0;
   Access access;
-  RowSets::Id rows = 0;  ///< exact: 0, or the bytes, and the range is their hull
 };
 
 /// What an access touches, and how: all in which the accesses of one operation to one allocation differ. The fields are

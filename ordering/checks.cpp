@@ -195,7 +195,8 @@ void Checks::clear_if_over(Allocation& allocation, const HostClock& host) {
 
 void Checks::compare(const Access& access, std::span<const Part> parts, const Actor& actor) {
   Allocation& allocation = *parts.front().allocation;
-  collect_parts({allocation.shadow, allocation.info}, access, parts, actor);
+  if (!allocation.shadow.all_before(mode_of_all(parts), actor.clock.documented))
+    collect_parts({allocation.shadow, allocation.info}, access, parts, actor);
   if (allocation.inherits) collect_earlier_lives(allocation, access, parts, actor);
   if (!conflicts_.empty()) report(actor, parts);
 }

@@ -103,7 +103,7 @@ class Checks {
   /// check(), as touch() has it, too.
   inline void check_parts(const Access& access, std::span<const Part> parts, const Actor& actor);
   void clear_if_over(Allocation& allocation, const HostClock& host);
-  /// As check(), for what the summary of the past does not clear.
+  /// As check(), for a past that the summary does not clear, or that earlier blocks belong to.
   void compare(const Access& access, std::span<const Part> parts, const Actor& actor);
   /// Compares the access with what is past and keeps the conflicts for report().
   void collect(const Past& past, Shadow::Later later, bool also_inferred, const Actor& actor);

@@ -8,7 +8,8 @@
 // back, so the table after any history is as good as one built afresh, and it shrinks when it has become mostly empty.
 //
 // Invariant: between an entry and the home slot of its key there is no empty slot.
-// Pointers to values are valid until the next insertion or erasure.
+// Pointers to values are valid until the next insertion or erasure. What has been moved from may only be assigned to or
+// destroyed; std::exchange() leaves a map that can be used.
 #pragma once
 
 #include <cstddef>

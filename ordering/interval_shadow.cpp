@@ -174,6 +174,7 @@ void IntervalShadow::clear(AccessPool& pool, ShadowCounters& counters) {
   if (!segments_.empty()) spare_ = std::move(segments_.front().references);
   segments_.clear();
   if (segments_.capacity() > kFewSegments) segments_.shrink_to_fit();
+  rebuilt_.clear();
   if (rebuilt_.capacity() > kFewSegments) rebuilt_.shrink_to_fit();
 }
 

@@ -77,8 +77,8 @@ class Lanes {
   [[nodiscard]] std::size_t slots() const { return lanes_.size(); }
 
  private:
-  std::deque<Lane> lanes_;  // references stay valid
-  std::vector<Lane*> by_slot_;
+  std::deque<Lane> lanes_;         // references stay valid
+  std::vector<Lane*> by_slot_;     // the same: a deque takes a division to find one, for each operation
   std::vector<LaneSlot> retired_;  // oldest first
   std::size_t most_retired_ = kMostRetired;
 };

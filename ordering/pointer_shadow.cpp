@@ -37,10 +37,11 @@ void PointerShadow::replace(History& history, const Reference& later, StandsFor 
   std::size_t count = 0;
   const Writes least_of_others = later.writes == Writes::Surely ? Writes::Surely : Writes::No;
   std::uint32_t other_kernels = 0;
-  for (Reference* earlier = end; earlier-- != begin;) {
+  for (std::size_t i = history.size(); i > 0; --i) {
+    Reference* const earlier = begin + (i - 1);
     const std::uint32_t concerned = (earlier->writes <= later.writes) & stands_for(*earlier);
     const std::uint32_t same_kernel = earlier->function == later.function;
-    const std::uint32_t other = concerned & ~same_kernel & (earlier->writes >= least_of_others);
+    const std::uint32_t other = concerned & (same_kernel ^ 1) & (earlier->writes >= least_of_others);
     other_kernels += other;
     gone[count] = earlier;
     count += concerned & (same_kernel | (other & (other_kernels >= kKernelsKept)));
@@ -140,6 +141,7 @@ std::uint64_t PointerShadow::drop_if(Condition condition, AccessPool& pool, Shad
     if (history.empty()) empty.push_back(pointer);
   });
   for (const Address pointer : empty) histories_.erase(pointer);
+  has_bounded_ &= histories_.size() != 0;
   return dropped + drop_from(newest_, condition, pool, counters);
 }
 

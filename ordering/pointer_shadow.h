@@ -106,8 +106,8 @@ class PointerShadow {
   template <typename Condition>
   std::uint64_t drop_if(Condition condition, AccessPool& pool, ShadowCounters& counters);
 
-  /// Adds an access to those by the same pointer, without those before it that it stands for: of these,
-  /// stands_for(earlier) says whether it is so but for the modes and the kernels.
+  /// Adds an access to those by the same pointer, and drops the earlier ones that it stands for. Whether modes and
+  /// kernels allow that is compared here; stands_for(earlier) answers for all else.
   template <typename StandsFor>
   static void replace(History& history, const Reference& later, StandsFor stands_for, AccessPool& pool,
                       ShadowCounters& counters);

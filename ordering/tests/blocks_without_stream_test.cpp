@@ -49,6 +49,20 @@ TEST_F(BlocksWithoutStream, AnotherStreamReusesTooEarly) {
   EXPECT_TRUE(silent()) << "once is enough";
 }
 
+/// The summary of the block's own past is asked first, as for any other memory.
+TEST_F(BlocksWithoutStream, AtomicsDoNotRaceWithEachOther) {
+  begin(pool);
+  write(s, pool);
+  end(pool);
+  edge(s, t);
+  begin(pool);
+  kernel(s, 1, pool, AccessMode::Atomic);
+  kernel(t, 2, pool, AccessMode::Atomic);
+  EXPECT_TRUE(silent());
+  kernel(t, 3, pool, AccessMode::Read);
+  EXPECT_EQ(recorder.hazards.size(), 1u);
+}
+
 TEST_F(BlocksWithoutStream, AnotherStreamThatHasWaitedIsSilent) {
   begin(pool);
   write(s, pool);
