@@ -25,8 +25,8 @@ std::size_t drop_from(std::vector<PointerShadow::Reference>& references, Conditi
 
 }  // namespace
 
-// This is what a launch costs most for. No two histories look alike, so that a branch for each reason would be predicted
-// wrongly all the time: hence the arithmetic. Each reference is looked at once, and moved at most once.
+// This is what a launch costs most for. No two histories look alike, so that a branch for each reason would be
+// predicted wrongly all the time: hence the arithmetic. Each reference is looked at once, and moved at most once.
 template <typename StandsFor>
 void PointerShadow::replace(History& history, const Reference& later, StandsFor stands_for, AccessPool& pool,
                             ShadowCounters& counters) {

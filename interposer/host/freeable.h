@@ -7,8 +7,8 @@
 // all such loans, and between them a hashed bit for each 64 KiB. (With a loan on the heap and one on a stack, all
 // memory lies between the bounds.)
 //
-// Who adds and replaces holds the lock of the loans (loan_table.h). A loan that is added is seen by a question that comes
-// after it; one that stays is never absent, whatever else goes.
+// Who adds and replaces holds the lock of the loans (loan_table.h). A loan that is added is seen by a question that
+// comes after it; one that stays is never absent, whatever else goes.
 #pragma once
 
 #include <atomic>
