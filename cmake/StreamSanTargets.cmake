@@ -45,7 +45,9 @@ option(STREAMSAN_OPTIMISE_LESS "Compile the analyzer, the judge, the reports and
 macro(streamsan_optimise_less)
   if(STREAMSAN_OPTIMISE_LESS)
     add_compile_options($<$<AND:$<CONFIG:RelWithDebInfo>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
-    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # Clang does not know the option, and warns of that
+      add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)
+    endif()
   endif()
 endmacro()
 

@@ -71,5 +71,6 @@ constexpr void* wrapper_of() {
 
 }  // namespace streamsan::recorder
 
-#define SS_HOOK_OF_ROW(kOdd, symbol_) \
-  streamsan::recorder::wrapper_of<streamsan::api::Index::symbol_, decltype(&::symbol_), kOdd>(),
+/// One entry of a table of wrappers.
+#define SS_HOOK_OF_ROW(odd_, symbol_) \
+  streamsan::recorder::wrapper_of<streamsan::api::Index::symbol_, decltype(&::symbol_), odd_>(),

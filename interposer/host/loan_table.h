@@ -12,8 +12,8 @@
 //
 // WHAT WAS NOT TOUCHED is claimed under the lock and written when it is free (IdleMemory).
 //
-// All functions here are called under g_host_lock, but for note_lapse(), any_idle() and, in the
-// child of a fork, in_child::loan_table().
+// All functions here are called under g_host_lock, but for note_lapse(), any_idle() and, in the child of a fork,
+// in_child::loan_table().
 #pragma once
 
 #include <cstddef>
