@@ -11,6 +11,7 @@
 
 #include "interposer/driver.h"
 #include "interposer/process.h"
+#include "interposer/streams.h"
 #include "interposer/this_library.h"
 
 namespace streamsan::recorder {
@@ -21,6 +22,11 @@ constexpr char kAgentName[] = "libstreamsan_footprints.so";
 void* entry_for_agent(const char* name) {
   const api::Row* row = api::find_row(name);
   return row ? driver_entry(static_cast<std::size_t>(row - api::kRows)) : nullptr;
+}
+
+int streams_for_agent(void* context, void** out, unsigned most) {
+  static_assert(sizeof(void*) == sizeof(std::uint64_t));
+  return streams_in_use(reinterpret_cast<std::uint64_t>(context), reinterpret_cast<std::uint64_t*>(out), most);
 }
 
 /// The agent beside this library, or the one the options name.
@@ -88,6 +94,7 @@ const StreamSanAgent* load_agent(const char*& problem) {
   }
   const StreamSanHost host{.version = kStreamSanAgentVersion,
                            .driver_entry = entry_for_agent,
+                           .streams = streams_for_agent,
                            .sanitizer_library = wanted.sanitizer_library,
                            .script = wanted.agent_script,
                            .most_bytes = std::uint64_t{wanted.footprint_memory} << 20,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The gate: while one thread has a launch measured, no other thread launches anything.
+// The gate: while one thread has a launch measured, no other thread launches anything, or makes a stream wait for what
+// may never come (observers/gates.h).
 //
 // Patching code under a running kernel breaks the kernel, and between our wrapper and the start of a kernel on the GPU
 // lie several microseconds. So every launch enters the gate before the real call and leaves it after. A thread that

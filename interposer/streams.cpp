@@ -9,6 +9,7 @@
 #include "interposer/fork.h"
 #include "interposer/handle_table.h"
 #include "interposer/hot.h"
+#include "interposer/learning.h"
 #include "interposer/perturb.h"
 #include "interposer/process.h"
 #include "interposer/writer.h"
@@ -19,7 +20,8 @@ namespace {
 /// A value of g_known is the address of the stream's context, and has these bits where that is aligned:
 constexpr std::uint64_t kNonBlocking = 1;
 constexpr std::uint64_t kIsKnown = 2;  // always set, so that no value is zero
-constexpr std::uint64_t kBits = kNonBlocking | kIsKnown;
+constexpr std::uint64_t kUsed = 4;     // a call has named it: it may have work
+constexpr std::uint64_t kBits = kNonBlocking | kIsKnown | kUsed;
 constexpr unsigned kChangesShift = 20;  // handles and contexts differ in other bits than small numbers do
 constinit HandleTable<std::uint64_t, 1u << 16> g_known{};
 
@@ -30,6 +32,41 @@ STREAMSAN_HOT_DATA constinit std::atomic<std::uint32_t> g_context_deaths{0};
 
 /// Counts the changes of g_known. It has a cache line of its own: some programs make a stream for each request.
 STREAMSAN_HOT_TABLE constinit std::atomic<std::uint64_t> g_stream_changes{0};
+
+/// The streams with kUsed, in any order. 0: a free place. A fork clears them with g_known.
+constexpr unsigned kMostUsed = 64;
+constinit std::atomic<std::uint64_t> g_used[kMostUsed] = {};
+/// There may be work in streams that nobody can ask for: more than there is room for, a thread's default stream, one
+/// that was destroyed with work in it, or those of a context that ended.
+STREAMSAN_HOT_DATA constinit std::atomic<bool> g_used_lost{false};
+
+/// The stream's first use.
+void note_use(std::uint64_t handle) {
+  auto* entry = g_known.find(handle);
+  if (!entry || entry->value.fetch_or(kUsed) & kUsed) return;
+  g_stream_changes.fetch_add(1, std::memory_order_release);  // threads remember a value without it
+  // Whoever waits for the primary context waits for green ones, too, and those are contexts of their own.
+  CUgreenCtx green = nullptr;
+  auto ask = SS_DRIVER(cuStreamGetGreenCtx);
+  if (ask && ask(reinterpret_cast<CUstream>(handle), &green) == CUDA_SUCCESS && green) return lose_streams_in_use();
+  for (std::atomic<std::uint64_t>& place : g_used) {
+    std::uint64_t free = 0;
+    if (place.compare_exchange_strong(free, handle)) return;
+  }
+  lose_streams_in_use();
+}
+
+/// The stream is about to be destroyed.
+void forget_use(std::uint64_t handle) {
+  if (!learning()) return;
+  for (std::atomic<std::uint64_t>& place : g_used) {
+    if (place.load() != handle) continue;
+    // A destroyed stream still ends its work, and cannot be asked any more. A capture would end if it were asked now.
+    auto ask = SS_DRIVER(cuStreamQuery);
+    if (any_capture() || !ask || ask(reinterpret_cast<CUstream>(handle)) != CUDA_SUCCESS) lose_streams_in_use();
+    place.store(0);
+  }
+}
 
 /// The value of g_known for the stream; 0: there is none. That table is large, so each thread remembers its last
 /// stream. A signal handler of the guest may run this function between any two of its steps, for another stream, and
@@ -89,7 +126,10 @@ STREAMSAN_HOT_CODE std::uint64_t current_context() {
   return context;
 }
 
-void context_dies() { g_context_deaths.fetch_add(1, std::memory_order_relaxed); }
+void context_dies() {
+  g_context_deaths.fetch_add(1, std::memory_order_relaxed);
+  lose_streams_in_use();
+}
 
 bool is_being_captured(StreamArgument stream) {
   auto ask = SS_DRIVER(cuStreamIsCapturing);
@@ -129,13 +169,34 @@ STREAMSAN_HOT_CODE std::uint64_t context_of(const StreamArgument& stream) {
 }
 
 void stream_going(std::uint64_t handle) {
+  forget_use(handle);
   g_known.erase(handle);
   g_stream_changes.fetch_add(1, std::memory_order_release);
   if (perturbing()) forget_number(handle);
 }
 
+void lose_streams_in_use() {
+  if (!g_used_lost.load(std::memory_order_relaxed)) g_used_lost.store(true);
+}
+
+int streams_in_use(std::uint64_t context, std::uint64_t* out, unsigned most) {
+  if (g_used_lost.load() || most == 0) return -1;
+  unsigned count = 0;
+  out[count++] = trace::kLegacyStream;
+  for (const std::atomic<std::uint64_t>& place : g_used) {
+    const std::uint64_t handle = place.load();
+    const auto* entry = handle ? g_known.find(handle) : nullptr;
+    if (!entry || (entry->value.load() & ~kBits) != context) continue;
+    if (count == most) return -1;
+    out[count++] = handle;
+  }
+  return static_cast<int>(count);
+}
+
 void in_child::streams() {
   g_known.clear();
+  for (std::atomic<std::uint64_t>& place : g_used) place.store(0);
+  g_used_lost.store(false);
   g_contexts.clear();
   t_thread.context = 0;
 }
@@ -146,10 +207,16 @@ STREAMSAN_HOT_CODE StreamArgument resolve_stream(std::uint64_t handle, api::Defa
     handle = meaning_of_zero == api::DefaultStream::PerThread ? trace::kPerThreadStream : trace::kLegacyStream;
     flags = trace::kImplicitStream;
   }
-  if (handle <= trace::kPerThreadStream) return {handle, current_context(), flags};
+  if (handle <= trace::kPerThreadStream) {
+    if (handle == trace::kPerThreadStream) lose_streams_in_use();
+    return {handle, current_context(), flags};
+  }
+  const std::uint64_t what_is_known = known(handle);
   // No wrapped function has made this stream.
-  if (known(handle) == 0) [[unlikely]]
+  if (what_is_known == 0) [[unlikely]]
     stream_created(handle, api::Index::cuStreamGetFlags, 0);
+  if ((what_is_known & kUsed) == 0 && learning()) [[unlikely]]
+    note_use(handle);
   return {handle, 0, flags};
 }
 

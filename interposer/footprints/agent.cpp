@@ -2,9 +2,16 @@
 //
 // The agent that measures with NVIDIA's Sanitizer API.
 //
-//   begin:  wait until the GPU is idle, patch the kernel's module     (worker thread, bounded; see worker.h)
+//   begin:  wait until the GPU is idle (bounded), patch the kernel's module
 //   the launch itself: the callback hands the marks to the patches
 //   end:    wait for the kernel and until the GPU is idle (bounded), unpatch, read the marks
+//
+// WHICH THREAD. Changing code waits for the GPU without end, and what runs there may wait for the guest's next call. So
+// the guest's thread changes code only once it has asked every stream of the context that may have work, and each was
+// idle. Until it is done they stay so, or get work that ends by itself: the recorder lets no other thread launch
+// anything, or have a stream wait. If they are not idle soon, or not all known, a worker thread waits for the GPU and
+// changes the code, and the guest waits for the worker, for a bounded time (worker.h). That takes longer: in a program
+// whose other threads keep the processors busy, waking the worker and being woken by it took a third of a measurement.
 //
 // So a module is patched only while one launch of it is measured, and costs nothing at any other time: patching and
 // unpatching take some 0.2 ms, a patched kernel runs at a fraction of its speed (measured on an H200 with driver 580:
@@ -53,6 +60,10 @@ constexpr std::uint32_t kStoppingPatience = 100;  // ms
 constexpr std::uint64_t kMemoryFor = 10 * kNanosecondsPerMillisecond;
 // Most kernels that are measured end in less. Who sleeps instead wakes some 50 µs late.
 constexpr std::uint64_t kAwakeForKernel = 200'000;  // ns
+constexpr unsigned kMostStreams = 65;
+// ms. Whoever waits longer need not mind what waking another thread takes. And a stream that another thread keeps giving
+// copies may never be seen idle.
+constexpr std::uint32_t kSoon = 2;
 
 struct Context {
   CUcontext handle = nullptr;
@@ -70,6 +81,7 @@ enum class Stage : int {
 };
 
 /// The measurement under way, of the thread that measures, and of the worker while it runs a job for it.
+/// `stage` is between these two only.
 struct Current {
   Context* context = nullptr;
   void* handle = nullptr;  // as launched
@@ -170,17 +182,11 @@ const char* patch_module(Current& current) {
   return patch(current.module);
 }
 
-/// Runs on the worker, as all of what follows: waiting for the GPU may take for ever.
+/// On the worker: it may take for ever.
 bool wait_until_idle() {
   if (g_driver.cuCtxSetCurrent(g_current.context->handle) != CUDA_SUCCESS) return false;
   const RelaxedCapture relaxed;
   return g_driver.cuCtxSynchronize() == CUDA_SUCCESS;
-}
-
-/// The GPU was idle. False: nobody waits any more.
-bool may_change_code() {
-  Stage expected = Stage::Waiting;
-  return g_current.stage.compare_exchange_strong(expected, Stage::Patching);
 }
 
 class CodeChange {
@@ -194,24 +200,32 @@ class CodeChange {
   RelaxedCapture relaxed_;
 };
 
-void prepare_job(void*) {
-  const bool idle = wait_until_idle();
-  if (!may_change_code()) return;
+/// What is to be done once the GPU is idle; with its context current to the thread. `idle`: else the context is in
+/// error.
+using Work = void (*)(bool idle);
+
+void prepare_work(bool idle) {
   const CodeChange change;
   g_current.problem = idle ? patch_module(g_current) : "its context is in error";
   if (g_current.problem) unpatch();
 }
 
 /// The kernel has ended, or there was none; it may be a late one. After an error of its context nothing is known of it.
-void finish_job(void*) {
-  const bool idle = wait_until_idle();
-  if (!may_change_code()) return;
+void finish_work(bool idle) {
   g_current.late = !idle;
   if (!idle) return;
   const CodeChange change;
   unpatch();
   Context& context = *g_current.context;
   g_current.read = context.lost ? DeviceMarks::Read::Failed : context.marks.read(g_driver, g_runs);
+}
+
+/// On the worker. `work`: a Work.
+void work_job(void* work) {
+  const bool idle = wait_until_idle();
+  // Otherwise nobody waits any more.
+  Stage expected = Stage::Waiting;
+  if (g_current.stage.compare_exchange_strong(expected, Stage::Patching)) reinterpret_cast<Work>(work)(idle);
 }
 
 /// The kernel still runs.
@@ -248,17 +262,84 @@ void drop_job(void* which) {
   }
 }
 
-/// Has the job done on the worker. False: the GPU was not idle in time, and the job will do nothing.
-bool run_when_idle(Worker::Job job, std::uint32_t patience_ms) {
-  if (!g_worker.idle()) return false;
+/// As long as `ask` says CUDA_ERROR_NOT_READY: asks again, for a bounded time. Returns the last answer.
+template <class Ask>
+CUresult ask_until_ready(Ask ask, std::uint32_t patience_ms) {
+  const std::uint64_t began = monotonic_ns();
+  for (unsigned naps = 0;;) {
+    const CUresult result = ask();
+    if (result != CUDA_ERROR_NOT_READY) return result;
+    const std::uint64_t waited = monotonic_ns() - began;
+    if (waited > patience_ms * kNanosecondsPerMillisecond) return result;
+    if (waited < kAwakeForKernel) continue;
+    const timespec nap{0, ++naps < 1000 ? 20'000 : 200'000};
+    nanosleep(&nap, nullptr);
+  }
+}
+
+/// The measurement's context is current to the guest's thread.
+class InContext {
+ public:
+  explicit InContext(CUcontext context) {
+    CUcontext current = nullptr;
+    is_current_ = g_driver.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context;
+    pushed_ = !is_current_ && g_driver.cuCtxPushCurrent_v2(context) == CUDA_SUCCESS;
+  }
+  ~InContext() {
+    CUcontext popped = nullptr;
+    if (pushed_) g_driver.cuCtxPopCurrent_v2(&popped);
+  }
+  InContext(const InContext&) = delete;
+  InContext& operator=(const InContext&) = delete;
+  explicit operator bool() const { return is_current_ || pushed_; }
+
+ private:
+  bool is_current_ = false;
+  bool pushed_ = false;
+};
+
+/// The streams of the measurement's context that may have work.
+struct Streams {
+  void* handles[kMostStreams];
+  int count = g_host.streams ? g_host.streams(g_current.context->handle, handles, kMostStreams) : -1;
+  int idle = 0;  // so many of them have been seen idle
+
+  /// Does not wait. CUDA_ERROR_NOT_READY: at least one has work.
+  CUresult ask() {
+    for (; idle < count; ++idle) {
+      if (const CUresult result = g_driver.cuStreamQuery(static_cast<CUstream>(handles[idle]))) return result;
+    }
+    return CUDA_SUCCESS;
+  }
+};
+
+/// Has the work done on the worker. False: the GPU was not idle in time, and nothing will be done.
+bool run_on_worker(Work work, std::uint32_t patience_ms) {
   g_current.stage.store(Stage::Waiting);
-  if (g_worker.run(job, nullptr, patience_ms)) return true;
+  if (g_worker.run(work_job, reinterpret_cast<void*>(work), patience_ms)) return true;
   Stage expected = Stage::Waiting;
   if (g_current.stage.compare_exchange_strong(expected, Stage::Abandoned)) return false;
-  // The job has begun, and the GPU was idle. Until it is over no launch may come.
+  // It has begun, and the GPU was idle. Until it is over no launch may come.
   if (g_worker.wait(kPatchingPatience)) return true;
   g_current.late = true;
   return false;
+}
+
+/// Does the work at once if the GPU is idle, or is so soon. False: it is not, or that is not known.
+bool run_here(Work work) {
+  Streams streams;
+  if (streams.count < 0) return false;
+  const InContext here(g_current.context->handle);
+  if (!here) return false;
+  const RelaxedCapture relaxed;
+  if (ask_until_ready([&streams] { return streams.ask(); }, kSoon) != CUDA_SUCCESS) return false;
+  work(true);
+  return true;
+}
+
+/// Has the work done once the GPU is idle. False: it was not in time, and nothing will be done.
+bool run_when_idle(Work work, std::uint32_t patience_ms) {
+  return g_worker.idle() && (run_here(work) || run_on_worker(work, patience_ms));
 }
 
 const char* start(const StreamSanHost* host) {
@@ -270,7 +351,7 @@ const char* start(const StreamSanHost* host) {
 
 /// Unpatches, and reads the marks. False: that did not end in time.
 bool finish() {
-  if (!run_when_idle(finish_job, g_host.patience_ms)) g_current.late = true;
+  if (!run_when_idle(finish_work, g_host.patience_ms)) g_current.late = true;
   return !g_current.late;
 }
 
@@ -287,7 +368,7 @@ StreamSanMeasurement begin(const StreamSanLaunch* launch) {
   g_current.name = launch->name;
   g_current.problem = nullptr;
   g_current.failure = kStreamSanFailed;
-  if (!run_when_idle(prepare_job, g_host.patience_ms)) return {kStreamSanBusy, nullptr, nullptr, 0};
+  if (!run_when_idle(prepare_work, g_host.patience_ms)) return {kStreamSanBusy, nullptr, nullptr, 0};
   if (g_current.problem) return {g_current.failure, g_current.problem, nullptr, 0};
   give_marks(context->marks.on_device());
   context->marks.begin();
@@ -299,16 +380,13 @@ enum class Wait { Done, Late, Error };
 Wait wait_for_kernel() {
   Context& context = *g_current.context;
   if (g_driver.cuEventRecord(context.event, g_current.stream) != CUDA_SUCCESS) return Wait::Error;
-  const std::uint64_t began = monotonic_ns();
-  for (unsigned naps = 0;;) {
-    const CUresult result = g_driver.cuEventQuery(context.event);
-    if (result == CUDA_SUCCESS) return Wait::Done;
-    if (result != CUDA_ERROR_NOT_READY) return Wait::Error;
-    const std::uint64_t waited = monotonic_ns() - began;
-    if (waited > g_host.patience_ms * kNanosecondsPerMillisecond) return Wait::Late;
-    if (waited < kAwakeForKernel) continue;
-    const timespec nap{0, ++naps < 1000 ? 20'000 : 200'000};
-    nanosleep(&nap, nullptr);
+  switch (ask_until_ready([&context] { return g_driver.cuEventQuery(context.event); }, g_host.patience_ms)) {
+    case CUDA_SUCCESS:
+      return Wait::Done;
+    case CUDA_ERROR_NOT_READY:
+      return Wait::Late;
+    default:
+      return Wait::Error;
   }
 }
 
@@ -362,7 +440,7 @@ uint64_t code(void* function, int is_kernel, const char* name) {
 }
 
 int settle(uint32_t patience_ms) {
-  if (g_current.late) run_when_idle(finish_job, patience_ms);
+  if (g_current.late) run_when_idle(finish_work, patience_ms);
   return !g_current.late;
 }
 

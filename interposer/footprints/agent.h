@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-enum { kStreamSanAgentVersion = 2 };
+enum { kStreamSanAgentVersion = 3 };
 enum { kStreamSanLongestName = 2000 };
 
 /// A run of bytes, touched in the ways of which a bit is set. Ranges of one result are sorted by `begin`; two with the
@@ -60,6 +60,10 @@ typedef struct StreamSanHost {
   uint32_t version;
   /// The driver's own entry for an export name ("cuStreamQuery"), or null. Not one of the recorder's wrappers.
   void* (*driver_entry)(const char* name);
+  /// Writes the streams of the context that may have work, for whose end the launch would have to wait, and returns how
+  /// many; -1: not all are known, or there are more than `most`. Between begin() and end() none of them is destroyed,
+  /// and nobody gives one anything to wait for.
+  int (*streams)(void* context, void** out, unsigned most);
   const char* sanitizer_library;  ///< path of libsanitizer-public.so; null or empty: ask the loader
   const char* script;             ///< for the test suite's agent
   uint64_t most_bytes;            ///< of device memory the agent may take

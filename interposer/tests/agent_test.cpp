@@ -23,6 +23,8 @@ namespace streamsan::footprints {
 namespace {
 
 using std::chrono::milliseconds;
+void* const kTheContext = reinterpret_cast<void*>(8);
+void* const kSideStream = reinterpret_cast<void*>(48);
 constexpr std::uint32_t kPatience = 50;  // ms
 constexpr milliseconds kSlow{6 * kPatience};
 
@@ -38,6 +40,8 @@ struct Machine {
   Sanitizer_CallbackFunc callback = nullptr;
   const void* given = nullptr;  ///< to the patches, by the last launch that was given anything
   std::atomic<int> changed_under_kernels{0};
+  std::thread::id patched_by{};
+  bool streams_known = false;  ///< the recorder knows which streams may have work
 };
 Machine g_machine;
 
@@ -58,6 +62,7 @@ SanitizerResult enable_domain(uint32_t on, Sanitizer_SubscriberHandle, Sanitizer
   return SANITIZER_SUCCESS;
 }
 SanitizerResult patch_module(CUmodule) {
+  g_machine.patched_by = std::this_thread::get_id();
   pass(g_machine.patching);
   g_machine.patched = true;
   return SANITIZER_SUCCESS;
@@ -100,6 +105,15 @@ CUresult synchronize() {
   return CUDA_SUCCESS;
 }
 
+CUresult query() { return g_machine.kernel_runs || g_machine.other_work ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS; }
+int streams(void* context, void** out, unsigned most) {
+  EXPECT_EQ(context, kTheContext);
+  if (!g_machine.streams_known || most < 2) return -1;
+  out[0] = CU_STREAM_LEGACY;
+  out[1] = kSideStream;
+  return 2;
+}
+
 template <auto kNumber, class Handle>
 CUresult hand_out(Handle* out) {
   *out = reinterpret_cast<Handle>(kNumber);
@@ -118,6 +132,7 @@ void* driver_entry(const char* name) {
     add("cuEventCreate", +[](CUevent* out, unsigned) { return hand_out<16>(out); });
     add("cuEventQuery", +[](CUevent) { return g_machine.kernel_runs ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS; });
     add("cuFuncGetModule", +[](CUmodule* out, CUfunction) { return hand_out<24>(out); });
+    add("cuStreamQuery", +[](CUstream stream) { return stream == kSideStream ? query() : CUDA_SUCCESS; });
     add("cuStreamCreate", +[](CUstream* out, unsigned) { return hand_out<32>(out); });
     add(
         "cuStreamGetGreenCtx", +[](CUstream, CUgreenCtx* out) {
@@ -158,13 +173,16 @@ void* driver_entry(const char* name) {
   return found == kEntries.end() ? nullptr : found->second;
 }
 
-class Agent : public testing::Test {
+/// Every test twice: the recorder knows which streams may have work, or does not.
+class Agent : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
     g_machine.~Machine();
     new (&g_machine) Machine();
+    g_machine.streams_known = GetParam();
     const StreamSanHost host{.version = kStreamSanAgentVersion,
                              .driver_entry = driver_entry,
+                             .streams = streams,
                              .sanitizer_library = nullptr,
                              .script = nullptr,
                              .most_bytes = std::uint64_t{4} << 20,
@@ -184,6 +202,15 @@ class Agent : public testing::Test {
     EXPECT_TRUE(agent.settle(kPatience));
   }
   StreamSanOutcome begin() const { return agent.begin(&kLaunch).outcome; }
+  /// An earlier attempt has left the worker waiting for the GPU.
+  StreamSanOutcome begin_once_not_busy() const {
+    StreamSanOutcome begun = begin();
+    for (int i = 0; i < 1000 && begun == kStreamSanBusy; ++i) {
+      std::this_thread::sleep_for(milliseconds(1));
+      begun = begin();
+    }
+    return begun;
+  }
   /// On another thread of the guest, once the gate is open.
   static const void* launch_elsewhere() {
     const void* handed = nullptr;
@@ -200,7 +227,7 @@ class Agent : public testing::Test {
   const StreamSanAgent& agent = *streamsan_agent();
 };
 
-TEST_F(Agent, ALaunchIsGivenMarksAndAfterItNothingIsLeft) {
+TEST_P(Agent, ALaunchIsGivenMarksAndAfterItNothingIsLeft) {
   ASSERT_EQ(begin(), kStreamSanMeasured);
   EXPECT_TRUE(g_machine.patched);
   const void* marks = launch();
@@ -211,7 +238,28 @@ TEST_F(Agent, ALaunchIsGivenMarksAndAfterItNothingIsLeft) {
   EXPECT_EQ(launch(), kAnything) << "launches cost nothing more";
 }
 
-TEST_F(Agent, NobodyGoesOnWhileCodeIsUnpatched) {
+INSTANTIATE_TEST_SUITE_P(, Agent, testing::Bool(), [](const testing::TestParamInfo<bool>& known) {
+  return known.param ? "StreamsKnown" : "StreamsUnknown";
+});
+
+TEST_P(Agent, TheGuestsThreadChangesCodeIfItKnowsThatTheGpuIsIdle) {
+  ASSERT_EQ(begin(), kStreamSanMeasured);
+  EXPECT_EQ(g_machine.patched_by == std::this_thread::get_id(), GetParam());
+  launch();
+  EXPECT_EQ(agent.end(1).outcome, kStreamSanMeasured);
+}
+
+TEST_P(Agent, TheGuestsThreadChangesNoCodeUnderOtherWork) {
+  g_machine.other_work = true;
+  EXPECT_EQ(begin(), kStreamSanBusy);
+  EXPECT_EQ(g_machine.patched_by, std::thread::id());
+  g_machine.other_work = false;
+  ASSERT_EQ(begin_once_not_busy(), kStreamSanMeasured);
+  launch();
+  EXPECT_EQ(agent.end(1).outcome, kStreamSanMeasured);
+}
+
+TEST_P(Agent, NobodyGoesOnWhileCodeIsUnpatched) {
   g_machine.unpatching = kSlow;
   ASSERT_EQ(begin(), kStreamSanMeasured);
   launch();
@@ -221,7 +269,7 @@ TEST_F(Agent, NobodyGoesOnWhileCodeIsUnpatched) {
   EXPECT_EQ(result.outcome, kStreamSanMeasured) << "slow, and right";
 }
 
-TEST_F(Agent, NobodyGoesOnWhileCodeIsPatched) {
+TEST_P(Agent, NobodyGoesOnWhileCodeIsPatched) {
   g_machine.patching = kSlow;
   EXPECT_EQ(begin(), kStreamSanMeasured);
   EXPECT_FALSE(g_machine.changing);
@@ -229,7 +277,7 @@ TEST_F(Agent, NobodyGoesOnWhileCodeIsPatched) {
   EXPECT_EQ(agent.end(1).outcome, kStreamSanMeasured);
 }
 
-TEST_F(Agent, CodeIsUnpatchedOnlyWhenTheGpuIsIdle) {
+TEST_P(Agent, CodeIsUnpatchedOnlyWhenTheGpuIsIdle) {
   ASSERT_EQ(begin(), kStreamSanMeasured);
   launch();
   g_machine.other_work = true;  // enqueued by another thread: no launch, so nothing kept it out
@@ -239,7 +287,7 @@ TEST_F(Agent, CodeIsUnpatchedOnlyWhenTheGpuIsIdle) {
   g_machine.other_work = false;
 }
 
-TEST_F(Agent, NothingIsPatchedForAStreamOfAGreenContext) {
+TEST_P(Agent, NothingIsPatchedForAStreamOfAGreenContext) {
   g_machine.green = true;
   EXPECT_EQ(begin(), kStreamSanFailed);
   EXPECT_FALSE(g_machine.patched);
@@ -249,7 +297,7 @@ TEST_F(Agent, NothingIsPatchedForAStreamOfAGreenContext) {
   EXPECT_EQ(agent.end(1).outcome, kStreamSanMeasured);
 }
 
-TEST_F(Agent, AllLaunchesBesideALateKernelAreGivenNull) {
+TEST_P(Agent, AllLaunchesBesideALateKernelAreGivenNull) {
   ASSERT_EQ(begin(), kStreamSanMeasured);
   launch();
   g_machine.kernel_runs = true;
@@ -265,7 +313,7 @@ TEST_F(Agent, AllLaunchesBesideALateKernelAreGivenNull) {
   EXPECT_EQ(launch(), kAnything);
 }
 
-TEST_F(Agent, AContextThatTakesTheHandleOfALostOneGetsMarksOfItsOwn) {
+TEST_P(Agent, AContextThatTakesTheHandleOfALostOneGetsMarksOfItsOwn) {
   ASSERT_EQ(begin(), kStreamSanMeasured);
   const void* before = launch();
   ASSERT_EQ(agent.end(1).outcome, kStreamSanMeasured);
@@ -273,12 +321,7 @@ TEST_F(Agent, AContextThatTakesTheHandleOfALostOneGetsMarksOfItsOwn) {
   EXPECT_EQ(begin(), kStreamSanBusy);
   agent.context_going(nullptr);  // the worker still waits for its GPU: nothing can be given back
   g_machine.other_work = false;
-  StreamSanOutcome begun = begin();
-  for (int i = 0; i < 1000 && begun == kStreamSanBusy; ++i) {
-    std::this_thread::sleep_for(milliseconds(1));
-    begun = begin();
-  }
-  ASSERT_EQ(begun, kStreamSanMeasured);
+  ASSERT_EQ(begin_once_not_busy(), kStreamSanMeasured);
   EXPECT_NE(launch(), before);
   EXPECT_EQ(agent.end(1).outcome, kStreamSanMeasured);
 }

@@ -82,8 +82,9 @@ std::string Script::parse(const std::vector<std::string>& words, Statement& out)
     out.number = static_cast<unsigned>(value);
   }
   const std::string& what = words[1];
-  if (what == "nothing" || what == "waits") {
+  if (what == "nothing" || what == "waits" || what == "streams") {
     out.waits = what == "waits";
+    out.counts_streams = what == "streams";
     return words.size() == 2 ? "" : what + " takes no more words";
   }
   if (what == "outcome" || what == "begin") {
@@ -158,6 +159,7 @@ Answer Script::answer(std::string_view kernel, unsigned count, const std::uint64
     if (statement.at_end != kStreamSanMeasured) out.at_end = statement.at_end;
     if (!statement.reason.empty()) out.reason = statement.reason;
     out.waits |= statement.waits;
+    out.counts_streams |= statement.counts_streams;
     if (statement.mode == 0) continue;
     if (statement.pointer >= pointer_count) {
       out.at_end = kStreamSanFailed;
