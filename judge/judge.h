@@ -227,7 +227,13 @@ class Judge : private ordering::HazardSink {
   void block_allocate(const trace::Record& record);
   void block_free(const trace::Record& record);
   /// The streams of the events that were recorded inside of the call of the pool that ends with this record.
+  struct EventOfThread {
+    std::uint16_t thread = 0;
+    std::uint32_t stack = 0;
+    ordering::StreamId stream{};
+  };
   void use_own_events(const trace::Record& record);
+  bool is_own_event(const EventOfThread& event, ordering::SiteId free);
   void signal(const trace::Record& record);
   void await(const trace::Record& record);
   void name_memory(const trace::Item& item);
@@ -247,15 +253,13 @@ class Judge : private ordering::HazardSink {
   Asking asking_;
   Code code_;
   Textures textures_;
-  struct EventOfThread {
-    std::uint16_t thread = 0;
-    std::uint32_t stack = 0;
-    ordering::StreamId stream{};
-  };
   static constexpr std::size_t kMostOwnEvents = 256;
   std::vector<EventOfThread> own_events_;  ///< recorded since their thread's last BlockFree; only with such pools
   bool has_own_events_ = false;            ///< there is a pool that waits for events of its own (kOwnEvents)
-  ordering::FlatMap<LaunchedKernel> last_kernels_;               ///< by stream; while code is read
+  enum class Answer : std::uint8_t { Unknown, No, Yes };
+  ordering::FlatMap<Answer> own_events_known_;      ///< by the stacks of free and event: is_own_event() of these
+  std::size_t own_events_modules_ = 0;              ///< so many were known for them
+  ordering::FlatMap<LaunchedKernel> last_kernels_;  ///< by stream; while code is read
   ordering::FlatMap<std::vector<ordering::BatchPart>> batches_;  ///< by thread: of one whose last parts are to come
   ordering::FlatMap<std::uint64_t> pending_;                     ///< thread -> position + 1 of its blocking call
   Graphs graphs_;

@@ -194,13 +194,25 @@ static bool is_inside(std::span<const RawFrame> event, std::span<const RawFrame>
   return false;
 }
 
+/// A program frees in few places, again and again, and to find the modules of two stacks takes longer than all else that
+/// is done for a free.
+bool Judge::is_own_event(const EventOfThread& event, ordering::SiteId free) {
+  if (own_events_modules_ != places_.modules().size()) {
+    own_events_modules_ = places_.modules().size();
+    own_events_known_.clear();
+  }
+  Answer& known = own_events_known_[std::uint64_t{places_.at(free).stack} << 32 | event.stack];
+  if (known == Answer::Unknown) {
+    const ordering::SiteId site = places_.site_outside(SiteKind::Pool, "", event.stack);
+    known = is_inside(places_.frames(site), places_.frames(free)) ? Answer::Yes : Answer::No;
+  }
+  return known == Answer::Yes;
+}
+
 void Judge::use_own_events(const Record& record) {
   const ordering::Call call = pool_call(record);
-  const std::vector<RawFrame> free = places_.frames(call.site);
   for (const EventOfThread& event : own_events_) {
-    if (event.thread != record.thread) continue;
-    const ordering::SiteId site = places_.site_outside(SiteKind::Pool, "", event.stack);
-    if (is_inside(places_.frames(site), free))
+    if (event.thread == record.thread && is_own_event(event, call.site))
       model_.block_use(call, event.stream, record.as<Kind::BlockFree>().address);
   }
   std::erase_if(own_events_, [&](const EventOfThread& event) { return event.thread == record.thread; });
