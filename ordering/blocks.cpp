@@ -54,7 +54,7 @@ AllocationId Blocks::allocate_without_stream(Call call, Range range) {
   Allocation& block = lives_.begin_block(call, range);
   block.without_stream = true;
   // No other life can end here before this one does.
-  lives_.retired.for_each([&](const RetiredBlock& life) { block.inherits |= life.info.range.overlaps(range); });
+  block.inherits = lives_.retired.any_in(range);
   return block.info.id;
 }
 

@@ -216,8 +216,8 @@ void Checks::collect_parts(const Past& past, Access access, std::span<const Part
 void Checks::collect_earlier_lives(Allocation& block, const Access& access, std::span<const Part> parts,
                                    const Actor& actor) {
   const AccessMode mode = mode_of_all(parts);
-  lives_.retired.for_each([&](const RetiredBlock& life) {
-    if (!life.info.range.overlaps(block.info.range) || life.shadow.all_before(mode, actor.clock.documented)) return;
+  lives_.retired.for_each_unfinished_in(block.info.range, actor.clock.documented, [&](const RetiredBlock& life) {
+    if (life.shadow.all_before(mode, actor.clock.documented)) return;
     TwoClocks clock = actor.clock;
     clock.join(life.waited);
     collect_parts({.shadow = life.shadow, .allocation = life.info, .freed = life.freed, .reused_by = &block.info},

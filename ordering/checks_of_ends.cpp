@@ -20,8 +20,9 @@ void Checks::check_end(Allocation& allocation, const Access& free, const Actor& 
   if (lives_.retired.empty()) return;
   Access of_all = free;
   of_all.range = whole;
-  lives_.retired.for_each_in(whole,
-                             [&](const RetiredBlock& life) { collect_retired(life, allocation.info, of_all, actor); });
+  lives_.retired.for_each_unfinished_in(whole, actor.clock.documented, [&](const RetiredBlock& life) {
+    collect_retired(life, allocation.info, of_all, actor);
+  });
   report(actor);
 }
 
@@ -36,7 +37,6 @@ void Checks::check_release(const Allocation& block, const TwoClocks& waited, con
 
 void Checks::collect_retired(const RetiredBlock& life, const AllocationInfo& named, const Access& access,
                              const Actor& actor) {
-  if (life.shadow.all_before(AccessMode::Write, actor.clock.documented)) return;
   TwoClocks clock = actor.clock;
   clock.join(life.waited);
   collect({.shadow = life.shadow, .allocation = named, .freed = life.freed}, {access}, true,
@@ -44,8 +44,9 @@ void Checks::collect_retired(const RetiredBlock& life, const AllocationInfo& nam
 }
 
 void Checks::check_reuse(const Access& access, const Actor& actor) {
-  lives_.retired.for_each_in(access.range,
-                             [&](const RetiredBlock& life) { collect_retired(life, life.info, access, actor); });
+  lives_.retired.for_each_unfinished_in(access.range, actor.clock.documented, [&](const RetiredBlock& life) {
+    collect_retired(life, life.info, access, actor);
+  });
   report(actor);
 }
 

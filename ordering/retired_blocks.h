@@ -11,10 +11,18 @@
 // after the later use is also after the earlier one. So there is about one life for each block, however often it was
 // handed out.
 //
+// THE SEARCH. A program of PyTorch's takes and returns more blocks than it launches kernels, and each time the lives over
+// its bytes are looked for. They are listed by the address where they begin, in groups of like size: in a group, those
+// that reach into a range begin not much before it. Most were used by one lane, and are over for whoever is after its
+// last access; that is noted in the list, so that the life itself need not be fetched.
+//
 // What is lost: past kMostLives an old one is forgotten (a race may be missed, none is invented).
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -34,35 +42,44 @@ class RetiredBlocks {
   static constexpr std::size_t kMostLives = 1024;
 
   void add(RetiredBlock life, AccessPool& pool, ShadowCounters& counters) {
-    const std::size_t slot = slot_for(life, pool);
+    const std::uint32_t slot = slot_for(life, pool);
     if (slot == lives_.size()) {
-      ranges_.push_back(life.info.range);
-      lives_.push_back(std::move(life));
-      return;
+      lives_.emplace_back();
+    } else {
+      lives_[slot].shadow.clear(pool, counters);
+      unlist(slot);
     }
-    lives_[slot].shadow.clear(pool, counters);
-    ranges_[slot] = life.info.range;
     lives_[slot] = std::move(life);
+    list(slot);
   }
   /// Forgets the lives for which condition(life) holds.
   template <typename Condition>
   void drop_if(Condition condition, AccessPool& pool, ShadowCounters& counters) {
-    if (lives_.empty()) return;
-    std::erase_if(lives_, [&](RetiredBlock& life) {
+    const std::size_t dropped = std::erase_if(lives_, [&](RetiredBlock& life) {
       if (!condition(life)) return false;
       life.shadow.clear(pool, counters);
       return true;
     });
-    ranges_.clear();
-    for (const RetiredBlock& life : lives_) ranges_.push_back(life.info.range);
+    if (dropped == 0) return;
+    for (std::vector<Entry>& group : groups_) group.clear();
+    for (std::uint32_t slot = 0; slot < lives_.size(); ++slot) list(slot);
     next_ = 0;
   }
-  /// Calls visit(life) for every life that overlaps the range, in no particular order.
+  [[nodiscard]] bool any_in(Range range) const {
+    return find_in(range, [](const Entry&) { return true; });
+  }
+  /// Calls visit(life) for every life that overlaps the range and whose accesses are not all known to `clock`, in no
+  /// particular order.
   template <typename Visit>
-  void for_each_in(Range range, Visit visit) const {
-    for (std::size_t i = 0; i < ranges_.size(); ++i) {
-      if (ranges_[i].overlaps(range)) visit(lives_[i]);
-    }
+  void for_each_unfinished_in(Range range, const VectorClock& clock, Visit visit) const {
+    find_in(range, [&](const Entry& entry) {
+      const Shadow::Use& use = entry.only_use;
+      const RetiredBlock& life = lives_[entry.slot];
+      const bool over =
+          use.epoch != 0 ? clock.covers(use.lane, use.epoch) : life.shadow.all_before(AccessMode::Write, clock);
+      if (!over) visit(life);
+      return false;
+    });
   }
   template <typename Visit>
   void for_each(Visit visit) {
@@ -71,18 +88,67 @@ class RetiredBlocks {
   [[nodiscard]] bool empty() const { return lives_.empty(); }
 
  private:
-  /// Where the life goes: the place of one that it stands for, or a new one, or that of an old one.
-  [[nodiscard]] std::size_t slot_for(const RetiredBlock& life, const AccessPool& pool) {
-    const bool waits = life.waited.assumed.size() > 0;
-    for (std::size_t i = 0; i < ranges_.size() && !waits; ++i) {
-      if (ranges_[i] == life.info.range && life.shadow.reaches_all(ranges_[i], lives_[i].shadow, pool)) return i;
+  struct Entry {
+    Range range;
+    std::uint32_t slot = 0;  ///< in lives_
+    Shadow::Use only_use{};  ///< of the life when it ended: it may have forgotten some of it since
+  };
+  /// A group holds lives of at most so many bytes, the last one all others.
+  static constexpr std::array<Bytes, 3> kGroups{Bytes{4} << 10, Bytes{256} << 10, Bytes{8} << 20};
+
+  static std::size_t group_of(Range range) {
+    std::size_t group = 0;
+    while (group < kGroups.size() && range.size() > kGroups[group]) ++group;
+    return group;
+  }
+  static std::size_t place_in(const std::vector<Entry>& group, Address begin) {
+    const auto at = std::ranges::lower_bound(group, begin, {}, [](const Entry& entry) { return entry.range.begin; });
+    return static_cast<std::size_t>(at - group.begin());
+  }
+  void list(std::uint32_t slot) {
+    const Range range = lives_[slot].info.range;
+    std::vector<Entry>& group = groups_[group_of(range)];
+    longest_ = std::max(longest_, range.size());
+    const auto at = static_cast<std::ptrdiff_t>(place_in(group, range.begin));
+    group.insert(group.begin() + at, {range, slot, lives_[slot].shadow.only_use()});
+  }
+  void unlist(std::uint32_t slot) {
+    const Range range = lives_[slot].info.range;
+    std::vector<Entry>& group = groups_[group_of(range)];
+    std::size_t at = place_in(group, range.begin);
+    while (group[at].slot != slot) ++at;
+    group.erase(group.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  /// Calls accept(entry) for those that overlap the range, until it says true. Did it?
+  template <typename Accept>
+  bool find_in(Range range, Accept accept) const {
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      const Bytes reach = i < kGroups.size() ? kGroups[i] : longest_;
+      const std::vector<Entry>& group = groups_[i];
+      for (std::size_t at = place_in(group, range.begin > reach ? range.begin - reach : 0); at < group.size(); ++at) {
+        if (group[at].range.begin >= range.end) break;
+        if (group[at].range.end > range.begin && accept(group[at])) return true;
+      }
     }
-    if (lives_.size() < kMostLives) return lives_.size();
-    return next_++ % kMostLives;
+    return false;
+  }
+  /// Where the life goes: the place of one that it stands for, or a new one, or that of an old one.
+  [[nodiscard]] std::uint32_t slot_for(const RetiredBlock& life, const AccessPool& pool) {
+    const Range range = life.info.range;
+    const std::vector<Entry>& group = groups_[group_of(range)];
+    const bool waits = life.waited.assumed.size() > 0;
+    for (std::size_t at = place_in(group, range.begin); !waits && at < group.size(); ++at) {
+      if (group[at].range.begin != range.begin) break;
+      const std::uint32_t slot = group[at].slot;
+      if (group[at].range == range && life.shadow.reaches_all(range, lives_[slot].shadow, pool)) return slot;
+    }
+    if (lives_.size() < kMostLives) return static_cast<std::uint32_t>(lives_.size());
+    return static_cast<std::uint32_t>(next_++ % kMostLives);
   }
 
-  std::vector<Range> ranges_;  ///< of the lives, for the search
   std::vector<RetiredBlock> lives_;
+  std::array<std::vector<Entry>, kGroups.size() + 1> groups_;  ///< each by the address where its lives begin
+  Bytes longest_ = 0;                                          ///< of all lives so far
   std::size_t next_ = 0;
 };
 

@@ -31,6 +31,15 @@ class Shadow {
 
   [[nodiscard]] bool empty() const { return uses_.empty() && !is_born(); }
 
+  /// The last access of the only lane that used the memory; epoch 0: there was none, or another lane.
+  struct Use {
+    LaneSlot lane = 0;
+    Epoch epoch = 0;
+  };
+  [[nodiscard]] Use only_use() const {
+    return uses_.size() == 1 && !is_born() ? Use{uses_[0].lane, uses_[0].newest} : Use{};
+  }
+
   /// Does the summary alone show that every earlier access that conflicts is known to `clock`?
   [[nodiscard, gnu::always_inline]] bool all_before(AccessMode mode, const VectorClock& clock) const {
     for (const LaneUse& use : uses_) {
