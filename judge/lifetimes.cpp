@@ -194,8 +194,8 @@ static bool is_inside(std::span<const RawFrame> event, std::span<const RawFrame>
   return false;
 }
 
-/// A program frees in few places, again and again, and to find the modules of two stacks takes longer than all else that
-/// is done for a free.
+/// A program frees in few places, again and again, and to find the modules of two stacks takes longer than all else
+/// that is done for a free.
 bool Judge::is_own_event(const EventOfThread& event, ordering::SiteId free) {
   if (own_events_modules_ != places_.modules().size()) {
     own_events_modules_ = places_.modules().size();

@@ -11,10 +11,10 @@
 // after the later use is also after the earlier one. So there is about one life for each block, however often it was
 // handed out.
 //
-// THE SEARCH. A program of PyTorch's takes and returns more blocks than it launches kernels, and each time the lives over
-// its bytes are looked for. They are listed by the address where they begin, in groups of like size: in a group, those
-// that reach into a range begin not much before it. Most were used by one lane, and are over for whoever is after its
-// last access; that is noted in the list, so that the life itself need not be fetched.
+// THE SEARCH. A program of PyTorch's takes and returns more blocks than it launches kernels, and each time the lives
+// over its bytes are looked for. They are listed by the address where they begin, in groups of like size: in a group,
+// those that reach into a range begin not much before it. Most were used by one lane, and are over for whoever is after
+// its last access; that is noted in the list, so that the life itself need not be fetched.
 //
 // What is lost: past kMostLives an old one is forgotten (a race may be missed, none is invented).
 #pragma once

@@ -61,8 +61,8 @@ constexpr std::uint64_t kMemoryFor = 10 * kNanosecondsPerMillisecond;
 // Most kernels that are measured end in less. Who sleeps instead wakes some 50 µs late.
 constexpr std::uint64_t kAwakeForKernel = 200'000;  // ns
 constexpr unsigned kMostStreams = 65;
-// ms. Whoever waits longer need not mind what waking another thread takes. And a stream that another thread keeps giving
-// copies may never be seen idle.
+// ms. Whoever waits longer need not mind what waking another thread takes. And a stream that another thread keeps
+// giving copies may never be seen idle.
 constexpr std::uint32_t kSoon = 2;
 
 struct Context {
