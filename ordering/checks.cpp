@@ -174,12 +174,19 @@ void Checks::report(const Actor& actor, std::span<const Part> parts) {
   conflicts_.clear();
 }
 
-[[gnu::always_inline]] void Checks::check_parts(const Access& access, std::span<const Part> parts, const Actor& actor) {
+[[gnu::always_inline]] Shadow::Known Checks::check_parts(const Access& access, std::span<const Part> parts,
+                                                         const Actor& actor) {
   ++accesses;
   Allocation& allocation = *parts.front().allocation;
   if (allocation.shadow.cleared_at_version != actor.host.version) clear_if_over(allocation, actor.host);
-  if (!allocation.shadow.all_before(mode_of_all(parts), actor.clock.documented) || allocation.inherits)
-    compare(access, parts, actor);
+  const Shadow::Known known = allocation.shadow.known(mode_of_all(parts), actor.clock.documented);
+  if (known == Shadow::Known::Few || allocation.inherits) compare(access, parts, actor);
+  return known;
+}
+
+[[gnu::always_inline]] void Checks::stay_bounded() {
+  if (lives_.shadow.entries > Lives::kMostEntries) [[unlikely]]
+    lives_.stay_bounded(progress_.forgettable());
 }
 
 void Checks::check(const Access& access, std::span<const Part> parts, const Actor& actor) {
@@ -237,8 +244,38 @@ void Checks::touch(const Access& access, std::span<const Part> parts, const Acto
   for (const Part& part : parts) {
     allocation.shadow.remember(access, part.touch, now, allocation.info.range, lives_.pool, lives_.shadow);
   }
-  if (lives_.shadow.entries > Lives::kMostEntries) {
-    lives_.stay_bounded(progress_.forgettable());
+  stay_bounded();
+}
+
+void Checks::touch_pointers(const Access& inferred, std::span<const PointerArgument> pointers, const Actor& actor) {
+  const Shadow::Now now{actor.lane, actor.epoch, progress_.moment, actor.clock.documented};
+  const bool knows_itself = actor.clock.documented.covers(actor.lane, actor.epoch);
+  const Allocation* settled = nullptr;  // all that was done to it before is known, and so is what this does
+  Part part;
+  auto& [allocation, reach] = part;
+  for (const PointerArgument& pointer : pointers) {
+    allocation = lives_.holder(pointer.address);
+    reach.mode = pointer.mode;
+    if (!allocation) [[unlikely]] {
+      reach.range = {pointer.address, pointer.address + 1};
+      Access stale = inferred;
+      reach.put_into(stale);
+      touch_freed(stale);
+      continue;
+    }
+    reach.range = {pointer.address, allocation->info.range.end};
+    reach.bounded = pointer.reach != 0;
+    reach.parted = pointer.parted;
+    if (reach.bounded && pointer.reach < reach.range.size()) reach.range.end = reach.range.begin + pointer.reach;
+    bool knows_all = true;
+    if (allocation == settled) {
+      ++accesses;
+    } else {
+      knows_all = check_parts(inferred, {&part, 1}, actor) == Shadow::Known::All;
+      settled = knows_all && knows_itself && !allocation->inherits ? allocation : nullptr;
+    }
+    allocation->shadow.remember_pointer(inferred, reach, now, knows_all, lives_.pool, lives_.shadow);
+    stay_bounded();
   }
 }
 

@@ -48,9 +48,12 @@ class Checks {
   std::uint64_t accesses = 0;
   std::uint64_t hazards = 0;
 
-  /// Compares with everything earlier, reports, and remembers. The parts are what one operation touches of the
-  /// allocation: for each unordered lane, one hazard is reported, the worst. The access's own range is not used.
+  /// Compares the exact access with everything earlier, reports, and remembers. The parts are what one operation
+  /// touches of the allocation: for each unordered lane, one hazard is reported, the worst. The access's own range is
+  /// not used.
   void touch(const Access& access, std::span<const Part> parts, const Actor& actor);
+  /// The same for what is inferred from a kernel's pointers, one after the other.
+  void touch_pointers(const Access& inferred, std::span<const PointerArgument> pointers, const Actor& actor);
   /// Compares and reports only.
   void check(const Access& access, std::span<const Part> parts, const Actor& actor);
 
@@ -100,8 +103,9 @@ class Checks {
     const AllocationInfo* reused_by = nullptr;
   };
 
-  /// check(), as touch() has it, too.
-  inline void check_parts(const Access& access, std::span<const Part> parts, const Actor& actor);
+  /// check(), as the others have it, too. Returns what the access's clock knows of the allocation.
+  inline Shadow::Known check_parts(const Access& access, std::span<const Part> parts, const Actor& actor);
+  inline void stay_bounded();
   void clear_if_over(Allocation& allocation, const HostClock& host);
   /// As check(), for a past that the summary does not clear, or that earlier blocks belong to.
   void compare(const Access& access, std::span<const Part> parts, const Actor& actor);

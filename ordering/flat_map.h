@@ -38,6 +38,10 @@ class FlatMap {
   /// Moves values only when the key is new: references to others stay valid until then.
   Value& operator[](std::uint64_t key) {
     if (Value* known = find(key)) return *known;
+    return add(key);
+  }
+  /// The same of a key that is not in the map.
+  Value& add(std::uint64_t key) {
     if ((size_ + 1) * 4 > slots_.size() * 3) resize(slots_.empty() ? kSmallest : slots_.size() * 2);
     std::size_t i = home(key);
     while (slots_[i].used) i = next(i);

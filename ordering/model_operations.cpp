@@ -69,24 +69,7 @@ void mark_access(Progress& progress, Lives& lives, const Operation& operation, R
 
 void Model::Impl::touch_kernel(const Access& inferred, bool learned, const Actor& actor,
                                std::span<const PointerArgument> pointers, std::span<const KernelBytes> bytes) {
-  Part part;
-  auto& [allocation, reach] = part;
-  for (const PointerArgument& pointer : pointers) {
-    allocation = lives.holder(pointer.address);
-    reach.mode = pointer.mode;
-    if (!allocation) {
-      reach.range = {pointer.address, pointer.address + 1};
-      Access stale = inferred;
-      reach.put_into(stale);
-      checks.touch_freed(stale);
-      continue;
-    }
-    reach.range = {pointer.address, allocation->info.range.end};
-    reach.bounded = pointer.reach != 0;
-    reach.parted = pointer.parted;
-    if (reach.bounded && pointer.reach < reach.range.size()) reach.range.end = reach.range.begin + pointer.reach;
-    checks.touch(inferred, {&part, 1}, actor);
-  }
+  checks.touch_pointers(inferred, pointers, actor);
   if (bytes.empty()) return;
   Access access = inferred;
   access.exact = true;

@@ -5,7 +5,7 @@
 #include "ordering/pointer_shadow.h"
 
 #include <algorithm>
-#include <array>
+#include <bit>
 
 namespace streamsan::ordering {
 namespace {
@@ -26,52 +26,94 @@ std::size_t drop_from(std::vector<PointerShadow::Reference>& references, Conditi
 }  // namespace
 
 // This is what a launch costs most for. No two histories look alike, so that a branch for each reason would be
-// predicted wrongly all the time: hence the arithmetic. Each reference is looked at once, and moved at most once.
+// predicted wrongly all the time: hence the arithmetic, with a bit for each reference, the newest in the lowest.
 template <typename StandsFor>
-void PointerShadow::replace(History& history, const Reference& later, StandsFor stands_for, AccessPool& pool,
-                            ShadowCounters& counters) {
-  static_assert(kKernelsKept > 0);
-  Reference* const begin = history.data();
-  Reference* const end = begin + history.size();
-  std::array<Reference*, kMostPerPointer> gone;  // the newest first
-  std::size_t count = 0;
-  const Writes least_of_others = later.writes == Writes::Surely ? Writes::Surely : Writes::No;
-  std::uint32_t other_kernels = 0;
-  for (std::size_t i = history.size(); i > 0; --i) {
-    Reference* const earlier = begin + (i - 1);
-    const std::uint32_t concerned = (earlier->writes <= later.writes) & stands_for(*earlier);
-    const std::uint32_t same_kernel = earlier->function == later.function;
-    const std::uint32_t other = concerned & (same_kernel ^ 1) & (earlier->writes >= least_of_others);
-    other_kernels += other;
-    gone[count] = earlier;
-    count += concerned & (same_kernel | (other & (other_kernels >= kKernelsKept)));
+[[gnu::always_inline]] inline PointerShadow::Kept PointerShadow::drop_replaced(
+    std::span<Reference> references, const Reference& later, StandsFor stands_for, std::size_t others_to_keep,
+    AccessPool& pool, ShadowCounters& counters) {
+  Reference* const end = references.data() + references.size();
+  // The writes of what may go: of the same kernel all up to the later one's; of others only Surely for Surely.
+  const bool surely = later.writes == Writes::Surely;
+  const auto least = static_cast<std::uint32_t>(surely ? Writes::Surely : Writes::No);
+  const std::uint32_t modes = static_cast<std::uint32_t>(later.writes) - least;
+  std::uint64_t same_kernel = 0;
+  std::uint64_t others = 0;
+  for (const Reference* earlier = references.data(); earlier != end; ++earlier) {
+    const bool stands = stands_for(*earlier);
+    same_kernel = same_kernel * 2 + (stands & (earlier->function == later.function));
+    others = others * 2 + (stands & (static_cast<std::uint32_t>(earlier->writes) - least <= modes));
   }
-  counters.entries += 1 - count;
-  if (count == 0) {
-    history.push_back(later);
-    return;
-  }
-  Reference* kept = gone[--count];
-  pool.release(kept->access);
-  for (const Reference* earlier = kept + 1; earlier != end; ++earlier) {
-    if (count != 0 && gone[count - 1] == earlier) {
-      pool.release(gone[--count]->access);
+  const std::uint64_t same_that_go = surely ? same_kernel : same_kernel & others;
+  others &= ~same_kernel;
+  std::uint64_t gone = others;
+  for (std::size_t i = 0; i < others_to_keep; ++i) gone &= gone - 1;
+  gone |= same_that_go;
+  if (gone == 0) return {end, others};
+  const int newer = std::countl_zero(gone);
+  Reference* kept = end - (64 - newer);
+  gone <<= newer;
+  for (const Reference* earlier = kept; earlier != end; ++earlier, gone *= 2) {
+    if (gone >> 63 != 0) {
+      pool.release(earlier->access);
+      --counters.entries;
     } else {
       *kept++ = *earlier;
     }
   }
-  *kept++ = later;
-  if (kept != end) history.resize(static_cast<std::size_t>(kept - begin));
+  return {kept, others};
 }
 
-void PointerShadow::note_newest(const Reference& reference, const VectorClock& clock, AccessPool& pool,
-                                ShadowCounters& counters) {
+template <typename StandsFor>
+void PointerShadow::replace(History& history, const Reference& later, StandsFor stands_for, AccessPool& pool,
+                            ShadowCounters& counters) {
+  const std::span<Reference> all = history;
+  const std::size_t older = all.size() > kAtOnce ? all.size() - kAtOnce : 0;
+  const auto [end, others] = drop_replaced(all.subspan(older), later, stands_for, kKernelsKept - 1, pool, counters);
+  Reference* kept = end;
+  if (older != 0) {
+    const auto more = std::min<std::size_t>(kKernelsKept - 1, std::popcount(others));
+    Reference* const to =
+        drop_replaced(all.first(older), later, stands_for, kKernelsKept - 1 - more, pool, counters).end;
+    kept = std::move(all.data() + older, end, to);
+  }
+  history.resize(static_cast<std::size_t>(kept - all.data()));
+  history.push_back(later);
+  ++counters.entries;
+  if (history.size() > kMostPerPointer) {
+    pool.release(history.front().access);
+    history.erase(history.begin());
+    --counters.entries;
+    ++counters.forgotten;
+  }
+}
+
+[[gnu::always_inline]] inline void PointerShadow::replace_known(History& history, const Reference& later,
+                                                                AccessPool& pool, ShadowCounters& counters) {
+  Reference* const end = history.data() + history.size();
+  const auto all = [](const Reference&) { return true; };
+  Reference* const kept = drop_replaced(history, later, all, kKernelsKept - 1, pool, counters).end;
+  ++counters.entries;
+  if (kept == end) return history.push_back(later);
+  *kept = later;
+  if (kept + 1 != end) history.erase(history.begin() + (kept + 1 - history.data()), history.end());
+}
+
+PointerShadow::History& PointerShadow::begin(Address pointer) {
+  History& history = histories_.add(pointer);
+  history.reserve(kKernelsKept);  // one allocation instead of three
+  return history;
+}
+
+[[gnu::always_inline]] inline void PointerShadow::note_newest(const Reference& reference, const VectorClock& clock,
+                                                              AccessPool& pool, ShadowCounters& counters) {
   pool.acquire(reference.access);
-  const bool reads = reference.writes == Writes::No;
+  const auto is_alike = [&](const Reference& newest) {
+    return newest.lane == reference.lane && (newest.writes == Writes::No) == (reference.writes == Writes::No);
+  };
   Reference* last = nullptr;
   bool several = false;
   for (Reference& newest : newest_) {
-    if (newest.lane != reference.lane || (newest.writes == Writes::No) != reads) continue;
+    if (!is_alike(newest)) continue;
     several = last != nullptr;
     last = &newest;
   }
@@ -91,44 +133,34 @@ void PointerShadow::note_newest(const Reference& reference, const VectorClock& c
   drop_from(
       newest_,
       [&](const Reference& newest) {
-        return newest.lane == reference.lane && (newest.writes == Writes::No) == reads &&
-               newest.epoch != reference.epoch && superseded(newest);
+        return is_alike(newest) && newest.epoch != reference.epoch && superseded(newest);
       },
       pool, counters);
 }
 
-void PointerShadow::remember(const Touch& touch, const Reference& later, const VectorClock& clock, AccessPool& pool,
-                             ShadowCounters& counters) {
+void PointerShadow::remember(const Touch& touch, const Reference& later, const VectorClock& clock, bool knows_all,
+                             AccessPool& pool, ShadowCounters& counters) {
   has_bounded_ |= touch.bounded;
-  History& history = histories_[touch.range.begin];
-  if (history.empty()) {
-    history.reserve(kKernelsKept);  // one allocation instead of three
-    history.push_back(later);
+  History* const history = histories_.find(touch.range.begin);
+  if (!history) {
+    begin(touch.range.begin).push_back(later);
     ++counters.entries;
-  } else if (!touch.bounded && !later.at_most_possible && !clock.has_deviations()) [[likely]] {
-    replace(
-        history, later,
-        [known = clock.base()](const Reference& earlier) {
-          return earlier.lane < known.size() && known[earlier.lane] >= earlier.epoch;
-        },
-        pool, counters);
+    if (histories_.size() > kMostPointers) [[unlikely]] {
+      note_newest(later, clock, pool, counters);
+      return forget_older_half(pool, counters);
+    }
+  } else if (knows_all && !touch.bounded && !later.at_most_possible && history->size() <= kAtOnce) [[likely]] {
+    replace_known(*history, later, pool, counters);
   } else {
     replace(
-        history, later,
+        *history, later,
         [&](const Reference& earlier) {
           return clock.covers(earlier.lane, earlier.epoch) && (!later.at_most_possible || earlier.at_most_possible) &&
                  (!touch.bounded || pool[earlier.access].range.end <= touch.range.end);
         },
         pool, counters);
   }
-  if (history.size() > kMostPerPointer) {
-    pool.release(history.front().access);
-    history.erase(history.begin());
-    --counters.entries;
-    ++counters.forgotten;
-  }
   note_newest(later, clock, pool, counters);
-  if (histories_.size() > kMostPointers) forget_older_half(pool, counters);
 }
 
 /// Removes the references for which condition(reference) holds, and pointers left without any.

@@ -31,6 +31,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "ordering/access_pool.h"
@@ -91,8 +93,9 @@ class PointerShadow {
     for (const Reference& access : newest_) visit(access);
   }
 
-  /// Adds an inferred access, and takes over the caller's count of it in the pool. `clock` is its documented clock.
-  void remember(const Touch& touch, const Reference& later, const VectorClock& clock, AccessPool& pool,
+  /// Adds an inferred access, and takes over the caller's count of it in the pool. `clock` is its documented clock;
+  /// `knows_all`: it is known to cover everything here.
+  void remember(const Touch& touch, const Reference& later, const VectorClock& clock, bool knows_all, AccessPool& pool,
                 ShadowCounters& counters);
   /// Drops what is known to `clock`: nothing that starts later can race with it.
   void forget_covered(const VectorClock& clock, AccessPool& pool, ShadowCounters& counters);
@@ -102,17 +105,31 @@ class PointerShadow {
 
  private:
   using History = std::vector<Reference>;  ///< oldest first
+  static constexpr std::size_t kAtOnce = 64;
+  static_assert(kKernelsKept > 0 && kMostPerPointer <= 2 * kAtOnce);
 
   template <typename Condition>
   std::uint64_t drop_if(Condition condition, AccessPool& pool, ShadowCounters& counters);
 
-  /// Adds an access to those by the same pointer, and drops the earlier ones that it stands for. Whether modes and
-  /// kernels allow that is compared here; stands_for(earlier) answers for all else.
+  struct Kept {
+    Reference* end = nullptr;
+    std::uint64_t others = 0;  ///< of other kernels, those that may go: a bit for each
+  };
+  /// Drops, of up to kAtOnce references, those that the later access stands for: all of its own kernel, and of the
+  /// others all but the newest `others_to_keep`. Whether modes allow that is compared here; stands_for(earlier)
+  /// answers for all else.
+  template <typename StandsFor>
+  static Kept drop_replaced(std::span<Reference> references, const Reference& later, StandsFor stands_for,
+                            std::size_t others_to_keep, AccessPool& pool, ShadowCounters& counters);
+  /// Adds an access to those by the same pointer, and drops the earlier ones that it stands for.
   template <typename StandsFor>
   static void replace(History& history, const Reference& later, StandsFor stands_for, AccessPool& pool,
                       ShadowCounters& counters);
-  inline void note_newest(const Reference& reference, const VectorClock& clock, AccessPool& pool,
-                          ShadowCounters& counters);
+  /// The same of up to kAtOnce that are all known to it.
+  static void replace_known(History& history, const Reference& later, AccessPool& pool, ShadowCounters& counters);
+  /// The list of a pointer that has none.
+  History& begin(Address pointer);
+  void note_newest(const Reference& reference, const VectorClock& clock, AccessPool& pool, ShadowCounters& counters);
 
   bool has_bounded_ = false;
   FlatMap<History> histories_;

@@ -40,12 +40,21 @@ class Shadow {
     return uses_.size() == 1 && !is_born() ? Use{uses_[0].lane, uses_[0].newest} : Use{};
   }
 
+  /// Which earlier accesses the summary alone shows to be known to a clock.
+  enum class Known : std::uint8_t { Few, Conflicting, All };
+  [[nodiscard, gnu::always_inline]] Known known(AccessMode mode, const VectorClock& clock) const {
+    Known known = Known::All;
+    for (const LaneUse& use : uses_) {
+      if (clock.covers(use.lane, use.newest)) continue;
+      if (!is_before(use, mode, clock)) return Known::Few;
+      known = Known::Conflicting;
+    }
+    return clock.covers(birth_.lane, birth_.epoch) ? known : Known::Few;
+  }
+
   /// Does the summary alone show that every earlier access that conflicts is known to `clock`?
   [[nodiscard, gnu::always_inline]] bool all_before(AccessMode mode, const VectorClock& clock) const {
-    for (const LaneUse& use : uses_) {
-      if (!clock.covers(use.lane, use.newest) && !is_before(use, mode, clock)) return false;
-    }
-    return clock.covers(birth_.lane, birth_.epoch);
+    return known(mode, clock) != Known::Few;
   }
 
   /// Did every lane that used the memory of `earlier` reach all bytes of the range here, for certain?
@@ -127,24 +136,21 @@ class Shadow {
     std::uint64_t moment = 0;
     const VectorClock& clock;
   };
-  /// Adds an access, which touches `touch`. `whole` is the range of the allocation.
-  [[gnu::always_inline]] void remember(const Access& access, const Touch& touch, const Now& now, Range whole,
-                                       AccessPool& pool, ShadowCounters& counters) {
+  /// Adds an exact access, which touches `touch`. `whole` is the range of the allocation.
+  void remember(const Access& access, const Touch& touch, const Now& now, Range whole, AccessPool& pool,
+                ShadowCounters& counters) {
+    remember_exact(pool.add(access, touch, now.moment), touch, now, whole, pool, counters);
+    note_use(touch.mode, now);
+  }
+  /// Adds an inferred one. `knows_all`: known() of its clock is All.
+  [[gnu::always_inline]] void remember_pointer(const Access& access, const Touch& touch, const Now& now, bool knows_all,
+                                               AccessPool& pool, ShadowCounters& counters) {
     const AccessPool::Index index = pool.add(access, touch, now.moment);
-    if (access.exact) {
-      remember_exact(index, touch, now, whole, pool, counters);
-    } else {
-      inferred_.remember(
-          touch,
-          {now.epoch, now.lane, index, access.function, PointerShadow::writes(touch.mode), is_at_most_possible(access)},
-          now.clock, pool, counters);
-    }
-    std::size_t i = 0;
-    while (i < uses_.size() && uses_[i].lane != now.lane) ++i;
-    if (i == uses_.size()) uses_.push_back({.lane = now.lane});
-    LaneUse& use = uses_[i];
-    (touch.mode == AccessMode::Read ? use.read : touch.mode == AccessMode::Atomic ? use.atomic : use.write) = now.epoch;
-    use.newest = std::max(use.newest, now.epoch);
+    inferred_.remember(
+        touch,
+        {now.epoch, now.lane, index, access.function, PointerShadow::writes(touch.mode), is_at_most_possible(access)},
+        now.clock, knows_all, pool, counters);
+    note_use(touch.mode, now);
   }
 
   /// Drops everything if `clock`, which every later access starts after, covers it.
@@ -172,6 +178,14 @@ class Shadow {
     return rows.row_facing(set, inferred.range.begin);
   }
 
+  [[gnu::always_inline]] void note_use(AccessMode mode, const Now& now) {
+    std::size_t i = 0;
+    while (i < uses_.size() && uses_[i].lane != now.lane) ++i;
+    if (i == uses_.size()) uses_.push_back({.lane = now.lane});
+    LaneUse& use = uses_[i];
+    (mode == AccessMode::Read ? use.read : mode == AccessMode::Atomic ? use.atomic : use.write) = now.epoch;
+    use.newest = std::max(use.newest, now.epoch);
+  }
   void remember_exact(AccessPool::Index index, const Touch& touch, const Now& now, Range whole, AccessPool& pool,
                       ShadowCounters& counters);
   /// What all_before() asks of each lane.

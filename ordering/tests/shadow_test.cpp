@@ -175,7 +175,13 @@ class Pointers : public ::testing::Test {
                      .access = index,
                      .function = FunctionId{function},
                      .writes = PointerShadow::writes(mode)},
-                    clock, pool, counters);
+                    clock, knows_all(clock), pool, counters);
+  }
+  bool knows_all(const VectorClock& clock) const {
+    bool all = true;
+    shadow.for_each_below(~Address{0},
+                          [&](const PointerShadow::Reference& r) { all = all && clock.covers(r.lane, r.epoch); });
+    return all;
   }
   std::size_t at(Address pointer) const {
     std::size_t count = 0;
@@ -243,15 +249,20 @@ TEST_F(Pointers, AgreesWithTheNaiveSpecification) {
   std::mt19937 generator(11);
   const auto random = [&](std::uint32_t below) { return static_cast<std::uint32_t>(generator() % below); };
   std::vector<Entry> naive;
-  std::array<Epoch, 3> epochs{};
+  std::array<Epoch, 100> epochs{};
+  std::size_t longest = 0;
   for (int step = 0; step < 20'000; ++step) {
-    const LaneSlot lane = random(3);
+    // Now and then many lanes, with little order among them: long lists.
+    const LaneSlot lanes = step % 5000 < 4000 ? 3 : 100;
+    const LaneSlot lane = random(lanes);
     const AccessMode mode = std::array{AccessMode::Read, AccessMode::Read, AccessMode::Unknown,
                                        AccessMode::Write}[random(step % 2000 < 1000 ? 3 : 4)];
     const Entry later{lane, ++epochs[lane], random(8), mode};
     VectorClock clock = knows(lane, later.epoch);
-    for (LaneSlot other = 0; other < 3; ++other) {
-      if (other != lane && random(4) != 0) clock.set(other, epochs[other] - std::min<Epoch>(random(2), epochs[other]));
+    const std::uint32_t chance = lanes == 3 ? 3 : random(32) == 0 ? random(4) : 0;
+    for (LaneSlot other = 0; other < epochs.size(); ++other) {
+      if (other != lane && random(4) < chance)
+        clock.set(other, epochs[other] - std::min<Epoch>(random(2), epochs[other]));
     }
     std::size_t others = 0;
     std::vector<Entry> kept{later};
@@ -264,7 +275,9 @@ TEST_F(Pointers, AgreesWithTheNaiveSpecification) {
       }
       if (!goes) kept.insert(kept.begin(), *e);
     }
+    if (kept.size() > PointerShadow::kMostPerPointer) kept.erase(kept.begin());
     naive = kept;
+    longest = std::max(longest, naive.size());
     remember(64, lane, later.epoch, later.function, mode, clock);
     std::size_t i = 0;
     shadow.for_each_below(~Address{0}, [&](const PointerShadow::Reference& r) {
@@ -276,6 +289,7 @@ TEST_F(Pointers, AgreesWithTheNaiveSpecification) {
     });
     ASSERT_EQ(i, naive.size()) << "step " << step;
   }
+  EXPECT_EQ(longest, PointerShadow::kMostPerPointer);
 }
 
 TEST_F(Pointers, TooManyPointersForgetTheOldest) {
