@@ -13,12 +13,13 @@ Allocation& Allocations::add(AllocationId id, Range range, MemoryKind kind) {
   unused_.pop_back();
   allocation.info = {.id = id, .range = range, .kind = kind};
   allocation.at = kept_.assign(by_address_, range.begin, &allocation);
+  cache_[cache_slot(range.begin)] = &allocation;
   return allocation;
 }
 
 void Allocations::remove(Allocation& allocation) {
   kept_.erase(by_address_, allocation.at);
-  allocation.info = {};  // the id of no generation: cached entries stop matching
+  allocation.info = {};  // holds no address, as the cache expects
   allocation.shadow.cleared_at_version = 0;
   allocation.handed_to.reset();
   allocation.without_stream = false;

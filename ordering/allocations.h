@@ -4,8 +4,8 @@
 //
 // Live allocations never overlap, so an ordered map by first address answers "which allocation holds this pointer?". A
 // program launches kernels with the same few thousand pointers over and over; a small direct-mapped cache by pointer
-// value answers those without walking the tree. Its entries name the generation (AllocationId) they saw, so ending an
-// allocation needs no search through the cache: a dead generation matches nothing.
+// value answers those without walking the tree. It only says where to look first: an entry of the table that holds the
+// address is the one, whatever it was when it was noted. So ending an allocation needs no search through the cache.
 //
 // When an allocation ends, its shadow is deleted: a later one at the same address is a new generation with an empty
 // shadow (R-SOA-08). The table reuses the entry, so its size is that of the most allocations that lived at one time. A
@@ -51,14 +51,11 @@ class Allocations {
   /// The live allocation that holds the address, or nullptr.
   [[nodiscard]] Allocation* find(Address address) {
     if (last_found_ && last_found_->info.range.contains(address)) return last_found_;
-    Cached& cached = cache_[cache_slot(address)];
-    if (cached.address == address && cached.allocation && cached.allocation->info.id == cached.id) {
-      return last_found_ = cached.allocation;
-    }
+    Allocation*& likely = cache_[cache_slot(address)];
+    if (likely && likely->info.range.contains(address)) return last_found_ = likely;
     Allocation* found = find_first_ending_after(address);
     if (!found || !found->info.range.contains(address)) return nullptr;
-    cached = {address, found, found->info.id};
-    return last_found_ = found;
+    return last_found_ = likely = found;
   }
   [[nodiscard]] const Allocation* find_uncached(Address address) const;
   /// The live allocation with the lowest address that ends after `address`, or nullptr.
@@ -71,11 +68,6 @@ class Allocations {
   }
 
  private:
-  struct Cached {
-    Address address = 0;
-    Allocation* allocation = nullptr;
-    AllocationId id{};
-  };
   static constexpr std::size_t kCacheSlots = 4096;
 
   static std::size_t cache_slot(Address address) { return (address * 0x9E3779B97F4A7C15ull) >> 52; }
@@ -85,7 +77,7 @@ class Allocations {
   std::deque<Allocation> storage_;  // addresses stay valid
   std::vector<Allocation*> unused_;
   Allocation* last_found_ = nullptr;  ///< if it has ended since, its range is empty
-  std::vector<Cached> cache_ = std::vector<Cached>(kCacheSlots);
+  std::vector<Allocation*> cache_ = std::vector<Allocation*>(kCacheSlots);  ///< what ended since holds nothing
 };
 
 }  // namespace streamsan::ordering
