@@ -3,6 +3,7 @@
 // Operations of streams: kernels, copies, fills and those without modelled accesses.
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <tuple>
@@ -126,14 +127,20 @@ OpId Model::launch(Call call, StreamId stream, const LaunchShape& shape, std::sp
   if (!lane) return kNoOp;
   const Chain::Kernel front = lane->chain.last();
   const bool overlaps = shape.dependence.overlaps && lane->chain.is_in_front(lane->last) && !impl_->progress.variants;
-  std::optional<TwoClocks> before;
-  if (overlaps) before = lane->clock;
-  const OpId op = impl_->progress.begin(call, *lane, LegacyRole::Action);
+  OpId op{};
+  bool behind_front_only = false;  // and behind what its thread knows
+  if (overlaps) {
+    const TwoClocks before = lane->clock;
+    op = impl_->progress.begin(call, *lane, LegacyRole::Action);
+    behind_front_only = !Progress::joined_more(*lane, before, impl_->progress.host(call.thread));
+  } else {
+    op = impl_->progress.begin(call, *lane, LegacyRole::Action);
+  }
   Access access{.op = op, .site = call.site, .stream = stream, .thread = call.thread};
   Impl::by_kernel(access, shape);
   const HostClock& host = impl_->progress.host(call.thread);
   const Chain::Kernel kernel{lane->last, op, call.site};
-  if (before && !Progress::joined_more(*lane, *before, host)) {
+  if (behind_front_only) {
     lane->chain.dependent(kernel, shape.dependence, host.clock.documented[lane->slot], host.clock.assumed[lane->slot]);
     impl_->touch_dependent(access, {lane->slot, lane->last, lane->clock, host}, {*lane, shape, front}, pointers, bytes);
   } else {
@@ -163,7 +170,8 @@ OpId Model::copy(Call call, StreamId stream, const Footprint& dst, const Footpri
   const bool syncs = form == Form::Synchronous && (impl_->lives.syncs(dst.base) || impl_->lives.syncs(src.base));
   const CopyRule rule = syncs ? kSyncMemory : copy_rule(to, from, form);
   const bool syncs_first = rule.documented == HostEffect::Prior || rule.assumed == HostEffect::Prior;
-  const TwoClocks prior = syncs_first ? impl_->progress.contexts.covered_by(*lane) : TwoClocks{};
+  std::unique_ptr<TwoClocks> prior;  // few copies need it, and it is large
+  if (syncs_first) prior = std::make_unique<TwoClocks>(impl_->progress.contexts.covered_by(*lane));
   const std::vector<Lane*> peers = peers_of(impl_->progress, impl_->lives, *lane, dst.base, src.base);
   const OpId op = peers.empty() ? impl_->progress.begin(call, *lane, LegacyRole::Action)
                                 : impl_->progress.begin_between(call, *lane, peers);
@@ -187,7 +195,7 @@ OpId Model::copy(Call call, StreamId stream, const Footprint& dst, const Footpri
     }
     mark_access(impl_->progress, impl_->lives, {*lane, op, call.site}, hull(dst), AccessMode::Write);
   }
-  impl_->progress.promise(thread, rule, *lane, prior);
+  impl_->progress.promise(thread, rule, *lane, prior ? *prior : impl_->progress.nothing);
   return op;
 }
 
@@ -208,7 +216,8 @@ OpId Model::fill(Call call, StreamId stream, const Footprint& dst, Form form) {
     mark_access(impl_->progress, impl_->lives, {*lane, op, call.site}, hull(dst), AccessMode::Write);
   }
   const bool syncs = form == Form::Synchronous && impl_->lives.syncs(dst.base);
-  impl_->progress.promise(thread, syncs ? kSyncMemory : fill_rule(impl_->lives.kind_at(dst.base), form), *lane, {});
+  impl_->progress.promise(thread, syncs ? kSyncMemory : fill_rule(impl_->lives.kind_at(dst.base), form), *lane,
+                          impl_->progress.nothing);
   return op;
 }
 
@@ -275,7 +284,7 @@ OpId Model::batch(Call call, StreamId stream, std::span<const BatchPart> parts, 
   impl_->pieces.touch_known(out_of_order, access, early);
   impl_->pieces.touch_known(in_order, access, actor);
   if (impl_->progress.variants) impl_->progress.mark_work(*lane, op, call.site);
-  impl_->progress.promise(thread, waits, *lane, {});
+  impl_->progress.promise(thread, waits, *lane, impl_->progress.nothing);
   return op;
 }
 

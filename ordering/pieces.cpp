@@ -31,8 +31,8 @@ bool Pieces::add_pieces(const Footprint& given, AccessMode mode, bool widened) {
   if (!held_by) return false;
   const Range whole = held_by->info.range;
   if (given.rows == 1 && given.slices == 1 && given.width <= whole.end - given.base && whole.end <= kMostAddress &&
-      lives_.blocks.live() == 0 && pieces_.size() < kMostPieces) {
-    pieces_.push_back({held_by, whole.begin, false, {given.base, given.width}, mode, widened});
+      lives_.blocks.live() == 0 && pieces_.size() < kMostPieces) [[likely]] {
+    pieces_.emplace_back(*held_by, Footprint{given.base, given.width}, mode, widened);
     return true;
   }
   bool alone = whole.end <= kMostAddress && lies_in(whole, given);
@@ -45,7 +45,7 @@ bool Pieces::add_pieces(const Footprint& given, AccessMode mode, bool widened) {
   } else if (pieces_.size() == kMostPieces) {
     ++lives_.shadow.forgotten;
   } else {
-    pieces_.push_back({held_by, whole.begin, held_by->info.block, simplified(given), mode, widened});
+    pieces_.emplace_back(*held_by, simplified(given), mode, widened);
   }
   return true;
 }
@@ -59,7 +59,7 @@ void Pieces::add_rows(const Footprint& footprint, AccessMode mode, bool widened)
       if (pieces_.size() == kMostPieces) {
         ++lives_.shadow.forgotten;
       } else {
-        pieces_.push_back({&held_by, held_by.info.range.begin, held_by.info.block, run(range), mode, widened});
+        pieces_.emplace_back(held_by, run(range), mode, widened);
       }
     });
   }
@@ -68,7 +68,11 @@ void Pieces::add_rows(const Footprint& footprint, AccessMode mode, bool widened)
 void Pieces::add_part(std::span<const Piece> pieces) {
   const auto& [allocation, whole, block, first, mode, widened] = pieces.front();
   if (pieces.size() == 1 && first.rows == 1) {
-    parts_.push_back({allocation, {{first.base, first.base + first.width}, mode, widened}});
+    Part& part = parts_.emplace_back();  // made where it lies
+    part.allocation = allocation;
+    part.touch.range = {first.base, first.base + first.width};
+    part.touch.mode = mode;
+    part.touch.widened = widened;
     return;
   }
   std::uint64_t rows = 0;

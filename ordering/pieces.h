@@ -12,6 +12,14 @@ namespace streamsan::ordering {
 
 /// A pattern that lies in an allocation, before the patterns of one way are put together.
 struct Piece {
+  Piece(Allocation& held_by, const Footprint& touched, AccessMode how, bool is_widened)
+      : allocation(&held_by),
+        whole(held_by.info.range.begin),
+        block(held_by.info.block),
+        bytes(touched),
+        mode(how),
+        widened(is_widened) {}
+
   Allocation* allocation = nullptr;
   Address whole = 0;   ///< where the allocation begins; and with it, perhaps, a block
   bool block = false;  ///< it is one

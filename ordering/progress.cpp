@@ -75,11 +75,17 @@ bool Progress::joined_more(const Lane& lane, const TwoClocks& before, const Host
 
 OpId Progress::begin_record(const Call& call, Lane& lane, EventTiming timing) {
   const bool behind_kernel = timing == EventTiming::Off && lane.chain.is_in_front(lane.last);
-  std::optional<TwoClocks> before;
-  if (behind_kernel && contexts.has_news_for(lane)) before = lane.clock;
-  const OpId op = begin_event_call(call, lane, LegacyRole::Action);
+  bool joins_more = false;
+  OpId op{};
+  if (behind_kernel && contexts.has_news_for(lane)) {
+    const TwoClocks before = lane.clock;
+    op = begin_event_call(call, lane, LegacyRole::Action);
+    joins_more = joined_more(lane, before, host(call.thread));
+  } else {
+    op = begin_event_call(call, lane, LegacyRole::Action);
+  }
   const HostClock& knows = host(call.thread);
-  if (behind_kernel && !(before && joined_more(lane, *before, knows)))
+  if (behind_kernel && !joins_more)
     lane.chain.recorded(lane.last, knows.clock.documented[lane.slot], knows.clock.assumed[lane.slot]);
   return op;
 }
@@ -125,8 +131,7 @@ StreamId Progress::open_stream(ContextId context, StreamKind kind, ThreadId thre
   const std::uint32_t index = contexts.index_of(context);
   const HostClock* common = common_host();
   const VectorClock* over = forgettable();
-  const VectorClock nothing;
-  Lane& lane = lanes.open(common ? common->clock.documented : nothing, over ? *over : nothing);
+  Lane& lane = lanes.open(common ? common->clock.documented : nothing.documented, over ? *over : nothing.documented);
   lane.is_stream = true;
   lane.kind = kind;
   lane.context = index;

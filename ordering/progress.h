@@ -99,6 +99,7 @@ class Progress {
   std::uint32_t last_event = 0;
   std::uint64_t last_op = 0;
   std::uint64_t moment = 0;  ///< of the present call
+  const TwoClocks nothing;   ///< the clock of what comes after nothing
 
   [[nodiscard]] bool joined() const { return options.host_threads == Options::HostThreads::Joined; }
   [[nodiscard]] bool sees_threads() const {
