@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The flat map against std::map, vector clocks, and the spans of assumed rules.
+// The flat map against std::map, the table of allocations, vector clocks, and the spans of assumed rules.
 #include <gtest/gtest.h>
 
 #include <map>
 #include <random>
 #include <vector>
 
+#include "ordering/allocations.h"
 #include "ordering/assumptions.h"
 #include "ordering/flat_map.h"
 #include "ordering/kept_node.h"
@@ -97,6 +98,30 @@ TEST(KeptNode, TheMapIsAsWithoutIt) {
       plain[key] = step;
     }
     ASSERT_EQ(map, plain);
+  }
+}
+
+// Entries and addresses are used again and again, in other pairs each time.
+TEST(Allocations, WhatHoldsTheAddressIsFound) {
+  constexpr Address kPlaces = 12, kSize = 64;
+  std::mt19937 random(5);
+  Allocations table;
+  std::map<Address, Allocation*> lives;  // by place
+  for (std::uint64_t step = 1; step <= 50'000; ++step) {
+    const Address place = random() % kPlaces;
+    if (const auto life = lives.find(place); life != lives.end()) {
+      table.remove(*life->second);
+      lives.erase(life);
+    } else {
+      const Address begin = place * kSize + random() % 8;
+      lives[place] = &table.add(AllocationId{step}, {begin, begin + 1 + random() % 32}, MemoryKind::Device);
+    }
+    for (int i = 0; i < 4; ++i) {
+      const Address address = random() % (kPlaces * kSize);
+      const auto life = lives.find(address / kSize);
+      const bool held = life != lives.end() && life->second->info.range.contains(address);
+      ASSERT_EQ(table.find(address), held ? life->second : nullptr) << "step " << step << ", address " << address;
+    }
   }
 }
 
