@@ -54,16 +54,17 @@ std::size_t HostNames::bit_of(std::string_view tail) const {
 }
 
 void HostNames::note_strings(std::string_view data) {
-  std::size_t length = 0;  // of what may be a name and reaches up to here
+  // Most data are no strings, and much of it is zero.
   for (std::size_t at = 0; at < data.size(); ++at) {
-    if (kOfNames[static_cast<unsigned char>(data[at])]) {
-      ++length;
-      continue;
-    }
-    if (data[at] == '\0')
-      for (const std::size_t tail : kTails)
-        if (tail <= length) bits_[bit_of(data.substr(at - tail, tail))] = true;
-    length = 0;
+    if (data[at] == '\0') continue;
+    const std::size_t begin = at;
+    at = std::min(data.find('\0', at), data.size());
+    if (at == data.size()) return;
+    const std::size_t most = std::min(at - begin, kTails.back());
+    std::size_t length = 0;  // of what may be a name and ends here
+    while (length < most && kOfNames[static_cast<unsigned char>(data[at - 1 - length])]) ++length;
+    for (const std::size_t tail : kTails)
+      if (tail <= length) bits_[bit_of(data.substr(at - tail, tail))] = true;
   }
 }
 
