@@ -10,6 +10,7 @@
 #include <cuda.h>
 
 #include "interposer/driver.h"
+#include "interposer/gate.h"
 #include "interposer/process.h"
 #include "interposer/streams.h"
 #include "interposer/this_library.h"
@@ -23,6 +24,11 @@ void* entry_for_agent(const char* name) {
   const api::Row* row = api::find_row(name);
   return row ? driver_entry(static_cast<std::size_t>(row - api::kRows)) : nullptr;
 }
+
+constexpr std::uint32_t kWaitGatePatience = 1;  // ms
+
+int hold_waits() { return g_wait_gate.close(kWaitGatePatience) ? 1 : 0; }
+void release_waits() { g_wait_gate.open(); }
 
 int streams_for_agent(void* context, void** out, unsigned most) {
   static_assert(sizeof(void*) == sizeof(std::uint64_t));
@@ -94,6 +100,8 @@ const StreamSanAgent* load_agent(const char*& problem) {
   }
   const StreamSanHost host{.version = kStreamSanAgentVersion,
                            .driver_entry = entry_for_agent,
+                           .hold_waits = hold_waits,
+                           .release_waits = release_waits,
                            .streams = streams_for_agent,
                            .sanitizer_library = wanted.sanitizer_library,
                            .script = wanted.agent_script,

@@ -25,7 +25,8 @@ constexpr std::uint64_t kBits = kNonBlocking | kIsKnown | kUsed;
 constexpr unsigned kChangesShift = 20;  // handles and contexts differ in other bits than small numbers do
 constinit HandleTable<std::uint64_t, 1u << 16> g_known{};
 
-constinit HandleTable<std::uint32_t, 256> g_contexts{};  // ordinal of the device + 1, as last recorded
+constinit std::atomic<std::uint64_t> g_first_context{0};  // that any thread has met
+constinit HandleTable<std::uint32_t, 256> g_contexts{};   // ordinal of the device + 1, as last recorded
 // A fork keeps g_context_deaths, g_stream_changes: they only count up.
 /// Counts them. After one, the same address may be that of another context.
 STREAMSAN_HOT_DATA constinit std::atomic<std::uint32_t> g_context_deaths{0};
@@ -37,23 +38,38 @@ STREAMSAN_HOT_TABLE constinit std::atomic<std::uint64_t> g_stream_changes{0};
 constexpr unsigned kMostUsed = 64;
 constinit std::atomic<std::uint64_t> g_used[kMostUsed] = {};
 /// There may be work in streams that nobody can ask for: more than there is room for, a thread's default stream, one
-/// that was destroyed with work in it, or those of a context that ended.
+/// that was destroyed with work in it, those of a second context, or of one that ended.
 STREAMSAN_HOT_DATA constinit std::atomic<bool> g_used_lost{false};
 
-/// The stream's first use.
-void note_use(std::uint64_t handle) {
-  auto* entry = g_known.find(handle);
-  if (!entry || entry->value.fetch_or(kUsed) & kUsed) return;
-  g_stream_changes.fetch_add(1, std::memory_order_release);  // threads remember a value without it
-  // Whoever waits for the primary context waits for green ones, too, and those are contexts of their own.
-  CUgreenCtx green = nullptr;
-  auto ask = SS_DRIVER(cuStreamGetGreenCtx);
-  if (ask && ask(reinterpret_cast<CUstream>(handle), &green) == CUDA_SUCCESS && green) return lose_streams_in_use();
+/// Threads may note a stream at the same time: then it stands there twice.
+bool find_place(std::uint64_t handle) {
   for (std::atomic<std::uint64_t>& place : g_used) {
     std::uint64_t free = 0;
-    if (place.compare_exchange_strong(free, handle)) return;
+    if (place.compare_exchange_strong(free, handle)) return true;
   }
-  lose_streams_in_use();
+  return false;
+}
+
+/// The stream's first use. Who finds kUsed set goes on and uses the stream, so all else comes before that.
+void note_use(std::uint64_t handle) {
+  auto* entry = g_known.find(handle);
+  if (!entry || !find_place(handle)) return lose_streams_in_use();
+  // Copies between devices may wait for another context's streams, and the streams of green contexts are not asked.
+  if ((entry->value.load() & ~kBits) != g_first_context.load()) lose_streams_in_use();
+  entry->value.fetch_or(kUsed);
+  g_stream_changes.fetch_add(1, std::memory_order_release);  // threads remember a value without it
+}
+
+bool is_idle(std::uint64_t handle) {
+  auto ask = SS_DRIVER(cuStreamQuery);
+  auto exchange = SS_DRIVER(cuThreadExchangeStreamCaptureMode);
+  if (!ask || !exchange) return false;
+  // Else the question would end a capture of another thread.
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  exchange(&mode);
+  const CUresult result = ask(reinterpret_cast<CUstream>(handle));
+  exchange(&mode);
+  return result == CUDA_SUCCESS;
 }
 
 /// The stream is about to be destroyed.
@@ -61,9 +77,8 @@ void forget_use(std::uint64_t handle) {
   if (!learning()) return;
   for (std::atomic<std::uint64_t>& place : g_used) {
     if (place.load() != handle) continue;
-    // A destroyed stream still ends its work, and cannot be asked any more. A capture would end if it were asked now.
-    auto ask = SS_DRIVER(cuStreamQuery);
-    if (any_capture() || !ask || ask(reinterpret_cast<CUstream>(handle)) != CUDA_SUCCESS) lose_streams_in_use();
+    // A destroyed stream still ends its work, and cannot be asked any more.
+    if (!is_idle(handle)) lose_streams_in_use();
     place.store(0);
   }
 }
@@ -93,6 +108,8 @@ void meet_context(std::uint64_t context) {
   t_thread.context = context;
   t_thread.context_deaths = g_context_deaths.load(std::memory_order_relaxed);
   if (context == 0) return;
+  std::uint64_t first = 0;
+  if (!g_first_context.compare_exchange_strong(first, context) && first != context) lose_streams_in_use();
   CUdevice device = 0;
   auto ask = SS_DRIVER(cuCtxGetDevice);
   if (!ask || ask(&device) != CUDA_SUCCESS) return;
@@ -180,23 +197,24 @@ void lose_streams_in_use() {
 }
 
 int streams_in_use(std::uint64_t context, std::uint64_t* out, unsigned most) {
-  if (g_used_lost.load() || most == 0) return -1;
+  if (most == 0 || context != g_first_context.load() || !learning() || !recording()) return -1;
   unsigned count = 0;
   out[count++] = trace::kLegacyStream;
   for (const std::atomic<std::uint64_t>& place : g_used) {
     const std::uint64_t handle = place.load();
-    const auto* entry = handle ? g_known.find(handle) : nullptr;
-    if (!entry || (entry->value.load() & ~kBits) != context) continue;
+    if (!handle) continue;
     if (count == most) return -1;
     out[count++] = handle;
   }
-  return static_cast<int>(count);
+  // Not earlier: who takes a stream out that has work says so first.
+  return g_used_lost.load() ? -1 : static_cast<int>(count);
 }
 
 void in_child::streams() {
   g_known.clear();
   for (std::atomic<std::uint64_t>& place : g_used) place.store(0);
   g_used_lost.store(false);
+  g_first_context.store(0);
   g_contexts.clear();
   t_thread.context = 0;
 }

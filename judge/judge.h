@@ -226,12 +226,12 @@ class Judge : private ordering::HazardSink {
   ordering::Call pool_call(const trace::Record& record);
   void block_allocate(const trace::Record& record);
   void block_free(const trace::Record& record);
-  /// The streams of the events that were recorded inside of the call of the pool that ends with this record.
   struct EventOfThread {
     std::uint16_t thread = 0;
     std::uint32_t stack = 0;
     ordering::StreamId stream{};
   };
+  /// The streams of the events that were recorded inside of the call of the pool that ends with this record.
   void use_own_events(const trace::Record& record);
   bool is_own_event(const EventOfThread& event, ordering::SiteId free);
   void signal(const trace::Record& record);

@@ -202,11 +202,13 @@ bool Judge::is_own_event(const EventOfThread& event, ordering::SiteId free) {
     own_events_known_.clear();
   }
   Answer& known = own_events_known_[std::uint64_t{places_.at(free).stack} << 32 | event.stack];
-  if (known == Answer::Unknown) {
-    const ordering::SiteId site = places_.site_outside(SiteKind::Pool, "", event.stack);
-    known = is_inside(places_.frames(site), places_.frames(free)) ? Answer::Yes : Answer::No;
-  }
-  return known == Answer::Yes;
+  if (known != Answer::Unknown) return known == Answer::Yes;
+  const std::vector<RawFrame> event_frames = places_.frames(places_.site_outside(SiteKind::Pool, "", event.stack));
+  const std::vector<RawFrame> free_frames = places_.frames(free);
+  const bool inside = is_inside(event_frames, free_frames);
+  // Another thread may be about to write what a stack consists of.
+  if (!event_frames.empty() && !free_frames.empty()) known = inside ? Answer::Yes : Answer::No;
+  return inside;
 }
 
 void Judge::use_own_events(const Record& record) {

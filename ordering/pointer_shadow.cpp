@@ -74,7 +74,7 @@ void PointerShadow::replace(History& history, const Reference& later, StandsFor 
     const auto more = std::min<std::size_t>(kKernelsKept - 1, std::popcount(others));
     Reference* const to =
         drop_replaced(all.first(older), later, stands_for, kKernelsKept - 1 - more, pool, counters).end;
-    kept = std::move(all.data() + older, end, to);
+    if (to != all.data() + older) kept = std::move(all.data() + older, end, to);
   }
   history.resize(static_cast<std::size_t>(kept - all.data()));
   history.push_back(later);

@@ -106,7 +106,7 @@ class PointerShadow {
  private:
   using History = std::vector<Reference>;  ///< oldest first
   static constexpr std::size_t kAtOnce = 64;
-  static_assert(kKernelsKept > 0 && kMostPerPointer <= 2 * kAtOnce);
+  static_assert(kKernelsKept > 0 && kMostPerPointer > kAtOnce && kMostPerPointer <= 2 * kAtOnce);
 
   template <typename Condition>
   std::uint64_t drop_if(Condition condition, AccessPool& pool, ShadowCounters& counters);

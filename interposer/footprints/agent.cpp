@@ -12,6 +12,8 @@
 // anything, or have a stream wait. If they are not idle soon, or not all known, a worker thread waits for the GPU and
 // changes the code, and the guest waits for the worker, for a bounded time (worker.h). That takes longer: in a program
 // whose other threads keep the processors busy, waking the worker and being woken by it took a third of a measurement.
+// Programs with several contexts always have it done by the worker: a copy from one device to another in the legacy
+// stream waits for both devices' (measured), and the primary context's code waits for its green contexts.
 //
 // So a module is patched only while one launch of it is measured, and costs nothing at any other time: patching and
 // unpatching take some 0.2 ms, a patched kernel runs at a fraction of its speed (measured on an H200 with driver 580:
@@ -41,6 +43,7 @@
 
 #include "interposer/clock.h"
 #include "interposer/footprints/device_marks.h"
+#include "interposer/footprints/idle.h"
 #include "interposer/footprints/instrumentation.h"
 #include "interposer/footprints/kernel_code.h"
 #include "interposer/footprints/tensor_code.h"
@@ -58,11 +61,8 @@ constexpr std::uint32_t kPatchingPatience = 60'000;
 constexpr std::uint32_t kStoppingPatience = 100;  // ms
 // That there was memory enough holds for a while: the driver takes 30 µs to answer.
 constexpr std::uint64_t kMemoryFor = 10 * kNanosecondsPerMillisecond;
-// Most kernels that are measured end in less. Who sleeps instead wakes some 50 µs late.
-constexpr std::uint64_t kAwakeForKernel = 200'000;  // ns
-constexpr unsigned kMostStreams = 65;
-// ms. Whoever waits longer need not mind what waking another thread takes. And a stream that another thread keeps
-// giving copies may never be seen idle.
+// ms. After so long a wait, waking the worker costs little beside it. And a stream that another thread keeps giving
+// copies may never be seen idle.
 constexpr std::uint32_t kSoon = 2;
 
 struct Context {
@@ -80,8 +80,8 @@ enum class Stage : int {
   Abandoned,  ///< nobody waits for the result any more: nothing is to be patched
 };
 
-/// The measurement under way, of the thread that measures, and of the worker while it runs a job for it.
-/// `stage` is between these two only.
+/// The measurement under way, of the thread that measures, and of the worker while it runs a job for it: `stage` is how
+/// the two agree on who goes on.
 struct Current {
   Context* context = nullptr;
   void* handle = nullptr;  // as launched
@@ -189,23 +189,29 @@ bool wait_until_idle() {
   return g_driver.cuCtxSynchronize() == CUDA_SUCCESS;
 }
 
+/// Holds g_code_changes. Another thread may have it for as long as another context's GPU is busy: see code().
 class CodeChange {
  public:
-  CodeChange() { pthread_mutex_lock(&g_code_changes); }
-  ~CodeChange() { pthread_mutex_unlock(&g_code_changes); }
+  enum class Take : std::uint8_t { Waiting, IfFree };
+  explicit CodeChange(Take how) {
+    taken_ = (how == Take::Waiting ? pthread_mutex_lock : pthread_mutex_trylock)(&g_code_changes) == 0;
+  }
+  ~CodeChange() {
+    if (taken_) pthread_mutex_unlock(&g_code_changes);
+  }
   CodeChange(const CodeChange&) = delete;
   CodeChange& operator=(const CodeChange&) = delete;
+  explicit operator bool() const { return taken_; }
 
  private:
-  RelaxedCapture relaxed_;
+  bool taken_ = false;
 };
 
-/// What is to be done once the GPU is idle; with its context current to the thread. `idle`: else the context is in
-/// error.
+/// What is to be done once the GPU is idle; with its context current to the thread, a CodeChange, and RelaxedCapture.
+/// `idle`: else the context is in error.
 using Work = void (*)(bool idle);
 
 void prepare_work(bool idle) {
-  const CodeChange change;
   g_current.problem = idle ? patch_module(g_current) : "its context is in error";
   if (g_current.problem) unpatch();
 }
@@ -214,7 +220,6 @@ void prepare_work(bool idle) {
 void finish_work(bool idle) {
   g_current.late = !idle;
   if (!idle) return;
-  const CodeChange change;
   unpatch();
   Context& context = *g_current.context;
   g_current.read = context.lost ? DeviceMarks::Read::Failed : context.marks.read(g_driver, g_runs);
@@ -223,9 +228,11 @@ void finish_work(bool idle) {
 /// On the worker. `work`: a Work.
 void work_job(void* work) {
   const bool idle = wait_until_idle();
-  // Otherwise nobody waits any more.
   Stage expected = Stage::Waiting;
-  if (g_current.stage.compare_exchange_strong(expected, Stage::Patching)) reinterpret_cast<Work>(work)(idle);
+  if (!g_current.stage.compare_exchange_strong(expected, Stage::Patching)) return;  // nobody waits any more
+  const CodeChange change(CodeChange::Take::Waiting);
+  const RelaxedCapture relaxed;
+  reinterpret_cast<Work>(work)(idle);
 }
 
 /// The kernel still runs.
@@ -262,57 +269,6 @@ void drop_job(void* which) {
   }
 }
 
-/// As long as `ask` says CUDA_ERROR_NOT_READY: asks again, for a bounded time. Returns the last answer.
-template <class Ask>
-CUresult ask_until_ready(Ask ask, std::uint32_t patience_ms) {
-  const std::uint64_t began = monotonic_ns();
-  for (unsigned naps = 0;;) {
-    const CUresult result = ask();
-    if (result != CUDA_ERROR_NOT_READY) return result;
-    const std::uint64_t waited = monotonic_ns() - began;
-    if (waited > patience_ms * kNanosecondsPerMillisecond) return result;
-    if (waited < kAwakeForKernel) continue;
-    const timespec nap{0, ++naps < 1000 ? 20'000 : 200'000};
-    nanosleep(&nap, nullptr);
-  }
-}
-
-/// The measurement's context is current to the guest's thread.
-class InContext {
- public:
-  explicit InContext(CUcontext context) {
-    CUcontext current = nullptr;
-    is_current_ = g_driver.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context;
-    pushed_ = !is_current_ && g_driver.cuCtxPushCurrent_v2(context) == CUDA_SUCCESS;
-  }
-  ~InContext() {
-    CUcontext popped = nullptr;
-    if (pushed_) g_driver.cuCtxPopCurrent_v2(&popped);
-  }
-  InContext(const InContext&) = delete;
-  InContext& operator=(const InContext&) = delete;
-  explicit operator bool() const { return is_current_ || pushed_; }
-
- private:
-  bool is_current_ = false;
-  bool pushed_ = false;
-};
-
-/// The streams of the measurement's context that may have work.
-struct Streams {
-  void* handles[kMostStreams];
-  int count = g_host.streams ? g_host.streams(g_current.context->handle, handles, kMostStreams) : -1;
-  int idle = 0;  // so many of them have been seen idle
-
-  /// Does not wait. CUDA_ERROR_NOT_READY: at least one has work.
-  CUresult ask() {
-    for (; idle < count; ++idle) {
-      if (const CUresult result = g_driver.cuStreamQuery(static_cast<CUstream>(handles[idle]))) return result;
-    }
-    return CUDA_SUCCESS;
-  }
-};
-
 /// Has the work done on the worker. False: the GPU was not idle in time, and nothing will be done.
 bool run_on_worker(Work work, std::uint32_t patience_ms) {
   g_current.stage.store(Stage::Waiting);
@@ -327,12 +283,16 @@ bool run_on_worker(Work work, std::uint32_t patience_ms) {
 
 /// Does the work at once if the GPU is idle, or is so soon. False: it is not, or that is not known.
 bool run_here(Work work) {
-  Streams streams;
-  if (streams.count < 0) return false;
-  const InContext here(g_current.context->handle);
+  const WaitsHeld held(g_host);
+  if (!held) return false;
+  StreamsInUse streams(g_host, g_driver, g_current.context->handle);
+  if (!streams) return false;
+  const InContext here(g_driver, g_current.context->handle);
   if (!here) return false;
   const RelaxedCapture relaxed;
   if (ask_until_ready([&streams] { return streams.ask(); }, kSoon) != CUDA_SUCCESS) return false;
+  const CodeChange change(CodeChange::Take::IfFree);
+  if (!change) return false;
   work(true);
   return true;
 }

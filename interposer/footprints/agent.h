@@ -60,9 +60,12 @@ typedef struct StreamSanHost {
   uint32_t version;
   /// The driver's own entry for an export name ("cuStreamQuery"), or null. Not one of the recorder's wrappers.
   void* (*driver_entry)(const char* name);
-  /// Writes the streams of the context that may have work, for whose end the launch would have to wait, and returns how
-  /// many; -1: not all are known, or there are more than `most`. Between begin() and end() none of them is destroyed,
-  /// and nobody gives one anything to wait for.
+  /// Until release_waits(), no other thread destroys a stream, or makes one wait for what the program does later. To be
+  /// called by the thread that is in an agent, for some milliseconds at most. 0: not now.
+  int (*hold_waits)(void);
+  void (*release_waits)(void);
+  /// Only in between. Writes the streams of the context that may have work, the legacy one among them, and returns how
+  /// many; -1: not all are known, or there are more than `most`.
   int (*streams)(void* context, void** out, unsigned most);
   const char* sanitizer_library;  ///< path of libsanitizer-public.so; null or empty: ask the loader
   const char* script;             ///< for the test suite's agent

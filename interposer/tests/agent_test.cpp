@@ -40,8 +40,11 @@ struct Machine {
   Sanitizer_CallbackFunc callback = nullptr;
   const void* given = nullptr;  ///< to the patches, by the last launch that was given anything
   std::atomic<int> changed_under_kernels{0};
+  std::thread::id guest = std::this_thread::get_id();
   std::thread::id patched_by{};
   bool streams_known = false;  ///< the recorder knows which streams may have work
+  bool waits_held = false;     ///< no other thread may have a stream wait
+  CUcontext current{};         ///< of the guest's thread
 };
 Machine g_machine;
 
@@ -63,6 +66,10 @@ SanitizerResult enable_domain(uint32_t on, Sanitizer_SubscriberHandle, Sanitizer
 }
 SanitizerResult patch_module(CUmodule) {
   g_machine.patched_by = std::this_thread::get_id();
+  if (g_machine.patched_by == g_machine.guest) {
+    EXPECT_TRUE(g_machine.waits_held);
+    EXPECT_EQ(g_machine.current, kTheContext);
+  }
   pass(g_machine.patching);
   g_machine.patched = true;
   return SANITIZER_SUCCESS;
@@ -106,8 +113,13 @@ CUresult synchronize() {
 }
 
 CUresult query() { return g_machine.kernel_runs || g_machine.other_work ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS; }
+int hold_waits() {
+  g_machine.waits_held = true;
+  return 1;
+}
 int streams(void* context, void** out, unsigned most) {
   EXPECT_EQ(context, kTheContext);
+  EXPECT_TRUE(g_machine.waits_held);
   if (!g_machine.streams_known || most < 2) return -1;
   out[0] = CU_STREAM_LEGACY;
   out[1] = kSideStream;
@@ -127,7 +139,21 @@ void* driver_entry(const char* name) {
 #define STREAMSAN_NOTHING(function) add(#function, +[]() { return CUDA_SUCCESS; });
     STREAMSAN_DRIVER_CALLS(STREAMSAN_NOTHING)
 #undef STREAMSAN_NOTHING
-    add("cuCtxGetCurrent", hand_out<8, CUcontext>);
+    add(
+        "cuCtxGetCurrent", +[](CUcontext* out) {
+          *out = g_machine.current;
+          return CUDA_SUCCESS;
+        });
+    add(
+        "cuCtxPushCurrent_v2", +[](CUcontext context) {
+          g_machine.current = context;
+          return CUDA_SUCCESS;
+        });
+    add(
+        "cuCtxPopCurrent_v2", +[](CUcontext*) {
+          g_machine.current = nullptr;
+          return CUDA_SUCCESS;
+        });
     add("cuCtxSynchronize", synchronize);
     add("cuEventCreate", +[](CUevent* out, unsigned) { return hand_out<16>(out); });
     add("cuEventQuery", +[](CUevent) { return g_machine.kernel_runs ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS; });
@@ -182,6 +208,8 @@ class Agent : public testing::TestWithParam<bool> {
     g_machine.streams_known = GetParam();
     const StreamSanHost host{.version = kStreamSanAgentVersion,
                              .driver_entry = driver_entry,
+                             .hold_waits = hold_waits,
+                             .release_waits = [] { g_machine.waits_held = false; },
                              .streams = streams,
                              .sanitizer_library = nullptr,
                              .script = nullptr,
@@ -194,6 +222,8 @@ class Agent : public testing::TestWithParam<bool> {
     settle();  // the agent is one for all tests
     EXPECT_FALSE(g_machine.patched);
     EXPECT_FALSE(g_machine.listening);
+    EXPECT_FALSE(g_machine.waits_held);
+    EXPECT_EQ(g_machine.current, nullptr) << "the guest's own";
     EXPECT_EQ(g_machine.changed_under_kernels, 0);
   }
   /// Once the kernel and all else have ended.
@@ -218,12 +248,12 @@ class Agent : public testing::TestWithParam<bool> {
     return handed;
   }
 
-  static constexpr StreamSanLaunch kLaunch{.function = &g_machine,
-                                           .is_kernel = 0,
-                                           .stream = nullptr,
-                                           .name = "kernel",
-                                           .pointer_words = nullptr,
-                                           .pointer_count = 0};
+  static inline const StreamSanLaunch kLaunch{.function = &g_machine,
+                                              .is_kernel = 0,
+                                              .stream = kSideStream,
+                                              .name = "kernel",
+                                              .pointer_words = nullptr,
+                                              .pointer_count = 0};
   const StreamSanAgent& agent = *streamsan_agent();
 };
 

@@ -82,8 +82,9 @@ std::string Script::parse(const std::vector<std::string>& words, Statement& out)
     out.number = static_cast<unsigned>(value);
   }
   const std::string& what = words[1];
-  if (what == "nothing" || what == "waits" || what == "streams") {
+  if (what == "nothing" || what == "waits" || what == "streams" || what == "holds") {
     out.waits = what == "waits";
+    out.holds = what == "holds";
     out.counts_streams = what == "streams";
     return words.size() == 2 ? "" : what + " takes no more words";
   }
@@ -160,6 +161,7 @@ Answer Script::answer(std::string_view kernel, unsigned count, const std::uint64
     if (!statement.reason.empty()) out.reason = statement.reason;
     out.waits |= statement.waits;
     out.counts_streams |= statement.counts_streams;
+    out.holds |= statement.holds;
     if (statement.mode == 0) continue;
     if (statement.pointer >= pointer_count) {
       out.at_end = kStreamSanFailed;

@@ -6,6 +6,7 @@
 //
 // A kernel the script does not know cannot be measured: a test would otherwise prove nothing by a misspelt name.
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -60,7 +61,9 @@ std::string count_streams() {
   const auto current = reinterpret_cast<int (*)(void**)>(g_host->driver_entry("cuCtxGetCurrent"));
   if (!current || current(&context) != 0) std::abort();
   void* streams[128];
+  if (!g_host->hold_waits()) std::abort();
   const int count = g_host->streams(context, streams, 128);
+  g_host->release_waits();
   return count < 0 ? "not all streams are known that may have work" : std::to_string(count) + " streams may have work";
 }
 
@@ -77,6 +80,11 @@ StreamSanMeasurement begin(const StreamSanLaunch* launch) {
   if (answer.counts_streams) {
     answer.at_begin = kStreamSanFailed;
     answer.reason = count_streams();
+  }
+  if (answer.holds) {
+    if (!g_host->hold_waits()) std::abort();
+    usleep(200'000);
+    g_host->release_waits();
   }
   ++g_state->measured[name];
   if (answer.waits) wait_for_gpu();
