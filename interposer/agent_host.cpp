@@ -10,9 +10,7 @@
 #include <cuda.h>
 
 #include "interposer/driver.h"
-#include "interposer/gate.h"
 #include "interposer/process.h"
-#include "interposer/streams.h"
 #include "interposer/this_library.h"
 
 namespace streamsan::recorder {
@@ -23,16 +21,6 @@ constexpr char kAgentName[] = "libstreamsan_footprints.so";
 void* entry_for_agent(const char* name) {
   const api::Row* row = api::find_row(name);
   return row ? driver_entry(static_cast<std::size_t>(row - api::kRows)) : nullptr;
-}
-
-constexpr std::uint32_t kWaitGatePatience = 1;  // ms
-
-int hold_waits() { return g_wait_gate.close(kWaitGatePatience) ? 1 : 0; }
-void release_waits() { g_wait_gate.open(); }
-
-int streams_for_agent(void* context, void** out, unsigned most) {
-  static_assert(sizeof(void*) == sizeof(std::uint64_t));
-  return streams_in_use(reinterpret_cast<std::uint64_t>(context), reinterpret_cast<std::uint64_t*>(out), most);
 }
 
 /// The agent beside this library, or the one the options name.
@@ -100,9 +88,6 @@ const StreamSanAgent* load_agent(const char*& problem) {
   }
   const StreamSanHost host{.version = kStreamSanAgentVersion,
                            .driver_entry = entry_for_agent,
-                           .hold_waits = hold_waits,
-                           .release_waits = release_waits,
-                           .streams = streams_for_agent,
                            .sanitizer_library = wanted.sanitizer_library,
                            .script = wanted.agent_script,
                            .most_bytes = std::uint64_t{wanted.footprint_memory} << 20,

@@ -411,8 +411,8 @@ class CallRecord {
       if constexpr (kKind == api::EffectKind::Unload) {
         module_going();
       } else {
-        context_dies();
         context_going(kEffect.ends == api::ContextEnd::Given ? arg<kEffect.object>() : 0);
+        context_dies();
       }
       slot = start(kKind == api::EffectKind::Unload ? trace::Kind::Unload : trace::Kind::ContextDestroy);
       if (slot) slot.record->as<trace::Kind::Unload>().handle = arg<kEffect.object>();

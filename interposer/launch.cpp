@@ -97,13 +97,13 @@ STREAMSAN_HOT_CODE void Launch::before(const void* frame) {
   subject_.promised = is_promised();
   measuring_ = begin_measuring(subject_);
   if (!measuring_) {
-    g_launch_gate.enter();
+    Gate::enter();
     inside_ = true;
   }
 }
 
 STREAMSAN_HOT_CODE bool Launch::wants_retry(bool succeeded) {
-  if (inside_) g_launch_gate.leave();
+  if (inside_) Gate::leave();
   inside_ = false;
   if (succeeded) return false;
   if (measuring_) {
@@ -112,7 +112,7 @@ STREAMSAN_HOT_CODE bool Launch::wants_retry(bool succeeded) {
   } else if (!settle_after_failure()) {
     return false;
   }
-  g_launch_gate.enter();
+  Gate::enter();
   inside_ = true;
   return true;
 }
@@ -184,7 +184,7 @@ void Launch::fill_node(trace::Record& record) const {
 }
 
 STREAMSAN_HOT_CODE Slot Launch::after(bool succeeded, const void* frame) {
-  if (inside_) g_launch_gate.leave();
+  if (inside_) Gate::leave();
   LaunchKnowledge known;
   if (!succeeded) return {};
   if (measuring_) known = finish_measuring(subject_, true);

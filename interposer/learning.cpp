@@ -210,7 +210,7 @@ bool settle_now(const StreamSanAgent& agent, std::uint32_t patience_ms) {
 /// Closes the gate, if need be after another thread has opened it.
 bool close_in_turn(std::uint32_t patience_ms) {
   const std::uint64_t deadline = monotonic_ns() + patience_ms * kNanosecondsPerMillisecond;
-  while (!g_launch_gate.close(patience_ms)) {
+  while (!Gate::close(patience_ms)) {
     if (monotonic_ns() > deadline) return false;
     const timespec nap{0, 200'000};
     nanosleep(&nap, nullptr);
@@ -221,10 +221,10 @@ bool close_in_turn(std::uint32_t patience_ms) {
 /// Now and then, while something is left behind.
 void settle_sometimes(const StreamSanAgent& agent) {
   std::uint64_t since = g_unsettled_ns.load(std::memory_order_relaxed);
-  if (!since || monotonic_ns() - since < kSettleEvery || !g_launch_gate.close(kGatePatience)) return;
+  if (!since || monotonic_ns() - since < kSettleEvery || !Gate::close(kGatePatience)) return;
   const bool patient = ++g_settle_attempts % kPatientAttempt == 0;
   settle_now(agent, patient ? options().footprint_patience : kSettlePatience);
-  g_launch_gate.open();
+  Gate::open();
 }
 
 /// The allocations the launch's pointers point into, as the driver knows them.
@@ -256,7 +256,7 @@ bool take_earlier(const StreamSanAgent& agent, const LaunchSubject& subject) {
   const std::uint64_t key = earlier_key(agent, subject);
   const auto [launch, pieces] = find_earlier(key);
   if (!launch || launch->pieces > kMostPieces || !may_be_answered(subject.hashes, launch->keys)) return false;
-  if (!g_launch_gate.close(kGatePatience)) return false;
+  if (!Gate::close(kGatePatience)) return false;
   // Another thread may have asked meanwhile.
   const bool answered = may_be_answered(subject.hashes, launch->keys);
   if (answered) {
@@ -267,7 +267,7 @@ bool take_earlier(const StreamSanAgent& agent, const LaunchSubject& subject) {
         footprint_id(g_pieces.all(),
                      (launch->flags & trace::EarlierLaunch::kIncomplete) != 0 ? std::uint64_t{trace::kIncomplete} : 0);
     if (footprint == 0) {  // not now
-      g_launch_gate.open();
+      Gate::open();
       return false;
     }
     // As one measurement: enough for a launch that meets nothing, and one that does is measured once more.
@@ -276,7 +276,7 @@ bool take_earlier(const StreamSanAgent& agent, const LaunchSubject& subject) {
     g_knows.store(true, std::memory_order_relaxed);
     if (trace::FileHeader* head = header()) head->known_earlier.fetch_add(1, std::memory_order_relaxed);
   }
-  g_launch_gate.open();
+  Gate::open();
   return answered;
 }
 
@@ -352,7 +352,7 @@ STREAMSAN_HOT_CODE bool begin_measuring(const LaunchSubject& subject) {
   if (wanted == Wanted::ToLearn && !subject.contends && take_earlier(*agent, subject)) return false;
   const std::uint64_t started = monotonic_ns();
   if (started < g_pause_until_ns.load(std::memory_order_relaxed) || is_capturing(subject.stream)) return false;
-  if (!g_launch_gate.close(kGatePatience)) {
+  if (!Gate::close(kGatePatience)) {
     // Another thread measures, or one is inside of a launch that takes long.
     if (monotonic_ns() - started > kGatePatience * (kNanosecondsPerMillisecond / 2)) {
       spend(started, false);
@@ -362,7 +362,7 @@ STREAMSAN_HOT_CODE bool begin_measuring(const LaunchSubject& subject) {
   }
   // A capture that was about to begin has entered the gate before it was counted, and has left it since.
   if (is_capturing(subject.stream)) {
-    g_launch_gate.open();
+    Gate::open();
     return false;
   }
   g_started_ns = started;
@@ -377,7 +377,7 @@ STREAMSAN_HOT_CODE bool begin_measuring(const LaunchSubject& subject) {
   if (begun.outcome == kStreamSanMeasured) return true;
   judge_failure(subject, begun);
   spend(started, false);
-  g_launch_gate.open();
+  Gate::open();
   return false;
 }
 
@@ -390,7 +390,7 @@ LaunchKnowledge finish_measuring(const LaunchSubject& subject, bool succeeded) {
     judge_failure(subject, result);
   }
   spend(g_started_ns, known.measured);
-  g_launch_gate.open();
+  Gate::open();
   if (!known.footprint) return known_of(subject);
   known.first = has_new_arguments(subject);
   return known;
@@ -422,9 +422,9 @@ void profiler_refused() {
 
 bool settle_after_failure() {
   const StreamSanAgent* agent = g_agent.load(std::memory_order_acquire);
-  if (!agent || !g_unsettled_ns.load(std::memory_order_relaxed) || !g_launch_gate.close(kGatePatience)) return false;
+  if (!agent || !g_unsettled_ns.load(std::memory_order_relaxed) || !Gate::close(kGatePatience)) return false;
   const bool settled = settle_now(*agent, options().footprint_patience);
-  g_launch_gate.open();
+  Gate::open();
   return settled;
 }
 
@@ -435,7 +435,7 @@ void context_going(std::uint64_t context) {
   if (!close_in_turn(2 * options().footprint_patience))
     return stop_learning("a context ended, and launches of other threads did not");
   agent->context_going(reinterpret_cast<void*>(context));
-  g_launch_gate.open();
+  Gate::open();
 }
 
 void module_going() {
@@ -443,7 +443,7 @@ void module_going() {
   if (!agent || !g_unsettled_ns.load(std::memory_order_relaxed)) return;
   if (!close_in_turn(2 * options().footprint_patience)) return;
   agent->module_going();
-  g_launch_gate.open();
+  Gate::open();
 }
 
 void in_child::learning() {

@@ -21,9 +21,9 @@
 //
 // Not measured at all: launches while any stream is being captured, launches that may poll memory of the host, and all
 // others while one of those may run. Kernels that twice did not end in time are not tried again: they wait for
-// something that comes after their launch. While one thread measures, launches of others wait, and for some
-// milliseconds other calls, too (gate.h). When the GPU does not become idle in time, or launches do not leave the gate,
-// nothing is tried for a while that grows from one second to ten.
+// something that comes after their launch. While one thread measures, the launches of all others wait (gate.h). When
+// the GPU does not become idle in time, or launches do not leave the gate, nothing is tried for a while that grows from
+// one second to ten.
 //
 // Instead of a measurement the answer of an earlier run is taken, if there is one (earlier.h).
 //

@@ -9,7 +9,6 @@
 #include "interposer/fork.h"
 #include "interposer/handle_table.h"
 #include "interposer/hot.h"
-#include "interposer/learning.h"
 #include "interposer/perturb.h"
 #include "interposer/process.h"
 #include "interposer/writer.h"
@@ -20,68 +19,17 @@ namespace {
 /// A value of g_known is the address of the stream's context, and has these bits where that is aligned:
 constexpr std::uint64_t kNonBlocking = 1;
 constexpr std::uint64_t kIsKnown = 2;  // always set, so that no value is zero
-constexpr std::uint64_t kUsed = 4;     // a call has named it: it may have work
-constexpr std::uint64_t kBits = kNonBlocking | kIsKnown | kUsed;
+constexpr std::uint64_t kBits = kNonBlocking | kIsKnown;
 constexpr unsigned kChangesShift = 20;  // handles and contexts differ in other bits than small numbers do
 constinit HandleTable<std::uint64_t, 1u << 16> g_known{};
 
-constinit std::atomic<std::uint64_t> g_first_context{0};  // that any thread has met
-constinit HandleTable<std::uint32_t, 256> g_contexts{};   // ordinal of the device + 1, as last recorded
+constinit HandleTable<std::uint32_t, 256> g_contexts{};  // ordinal of the device + 1, as last recorded
 // A fork keeps g_context_deaths, g_stream_changes: they only count up.
 /// Counts them. After one, the same address may be that of another context.
 STREAMSAN_HOT_DATA constinit std::atomic<std::uint32_t> g_context_deaths{0};
 
 /// Counts the changes of g_known. It has a cache line of its own: some programs make a stream for each request.
 STREAMSAN_HOT_TABLE constinit std::atomic<std::uint64_t> g_stream_changes{0};
-
-/// The streams with kUsed, in any order. 0: a free place. A fork clears them with g_known.
-constexpr unsigned kMostUsed = 64;
-constinit std::atomic<std::uint64_t> g_used[kMostUsed] = {};
-/// There may be work in streams that nobody can ask for: more than there is room for, a thread's default stream, one
-/// that was destroyed with work in it, those of a second context, or of one that ended.
-STREAMSAN_HOT_DATA constinit std::atomic<bool> g_used_lost{false};
-
-/// Threads may note a stream at the same time: then it stands there twice.
-bool find_place(std::uint64_t handle) {
-  for (std::atomic<std::uint64_t>& place : g_used) {
-    std::uint64_t free = 0;
-    if (place.compare_exchange_strong(free, handle)) return true;
-  }
-  return false;
-}
-
-/// The stream's first use. Who finds kUsed set goes on and uses the stream, so all else comes before that.
-void note_use(std::uint64_t handle) {
-  auto* entry = g_known.find(handle);
-  if (!entry || !find_place(handle)) return lose_streams_in_use();
-  // Copies between devices may wait for another context's streams, and the streams of green contexts are not asked.
-  if ((entry->value.load() & ~kBits) != g_first_context.load()) lose_streams_in_use();
-  entry->value.fetch_or(kUsed);
-  g_stream_changes.fetch_add(1, std::memory_order_release);  // threads remember a value without it
-}
-
-bool is_idle(std::uint64_t handle) {
-  auto ask = SS_DRIVER(cuStreamQuery);
-  auto exchange = SS_DRIVER(cuThreadExchangeStreamCaptureMode);
-  if (!ask || !exchange) return false;
-  // Else the question would end a capture of another thread.
-  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-  exchange(&mode);
-  const CUresult result = ask(reinterpret_cast<CUstream>(handle));
-  exchange(&mode);
-  return result == CUDA_SUCCESS;
-}
-
-/// The stream is about to be destroyed.
-void forget_use(std::uint64_t handle) {
-  if (!learning()) return;
-  for (std::atomic<std::uint64_t>& place : g_used) {
-    if (place.load() != handle) continue;
-    // A destroyed stream still ends its work, and cannot be asked any more.
-    if (!is_idle(handle)) lose_streams_in_use();
-    place.store(0);
-  }
-}
 
 /// The value of g_known for the stream; 0: there is none. That table is large, so each thread remembers its last
 /// stream. A signal handler of the guest may run this function between any two of its steps, for another stream, and
@@ -108,8 +56,6 @@ void meet_context(std::uint64_t context) {
   t_thread.context = context;
   t_thread.context_deaths = g_context_deaths.load(std::memory_order_relaxed);
   if (context == 0) return;
-  std::uint64_t first = 0;
-  if (!g_first_context.compare_exchange_strong(first, context) && first != context) lose_streams_in_use();
   CUdevice device = 0;
   auto ask = SS_DRIVER(cuCtxGetDevice);
   if (!ask || ask(&device) != CUDA_SUCCESS) return;
@@ -143,10 +89,7 @@ STREAMSAN_HOT_CODE std::uint64_t current_context() {
   return context;
 }
 
-void context_dies() {
-  g_context_deaths.fetch_add(1, std::memory_order_relaxed);
-  lose_streams_in_use();
-}
+void context_dies() { g_context_deaths.fetch_add(1, std::memory_order_relaxed); }
 
 bool is_being_captured(StreamArgument stream) {
   auto ask = SS_DRIVER(cuStreamIsCapturing);
@@ -186,35 +129,13 @@ STREAMSAN_HOT_CODE std::uint64_t context_of(const StreamArgument& stream) {
 }
 
 void stream_going(std::uint64_t handle) {
-  forget_use(handle);
   g_known.erase(handle);
   g_stream_changes.fetch_add(1, std::memory_order_release);
   if (perturbing()) forget_number(handle);
 }
 
-void lose_streams_in_use() {
-  if (!g_used_lost.load(std::memory_order_relaxed)) g_used_lost.store(true);
-}
-
-int streams_in_use(std::uint64_t context, std::uint64_t* out, unsigned most) {
-  if (most == 0 || context != g_first_context.load() || !learning() || !recording()) return -1;
-  unsigned count = 0;
-  out[count++] = trace::kLegacyStream;
-  for (const std::atomic<std::uint64_t>& place : g_used) {
-    const std::uint64_t handle = place.load();
-    if (!handle) continue;
-    if (count == most) return -1;
-    out[count++] = handle;
-  }
-  // Not earlier: who takes a stream out that has work says so first.
-  return g_used_lost.load() ? -1 : static_cast<int>(count);
-}
-
 void in_child::streams() {
   g_known.clear();
-  for (std::atomic<std::uint64_t>& place : g_used) place.store(0);
-  g_used_lost.store(false);
-  g_first_context.store(0);
   g_contexts.clear();
   t_thread.context = 0;
 }
@@ -225,16 +146,10 @@ STREAMSAN_HOT_CODE StreamArgument resolve_stream(std::uint64_t handle, api::Defa
     handle = meaning_of_zero == api::DefaultStream::PerThread ? trace::kPerThreadStream : trace::kLegacyStream;
     flags = trace::kImplicitStream;
   }
-  if (handle <= trace::kPerThreadStream) {
-    if (handle == trace::kPerThreadStream) lose_streams_in_use();
-    return {handle, current_context(), flags};
-  }
-  const std::uint64_t what_is_known = known(handle);
+  if (handle <= trace::kPerThreadStream) return {handle, current_context(), flags};
   // No wrapped function has made this stream.
-  if (what_is_known == 0) [[unlikely]]
+  if (known(handle) == 0) [[unlikely]]
     stream_created(handle, api::Index::cuStreamGetFlags, 0);
-  if ((what_is_known & kUsed) == 0 && learning()) [[unlikely]]
-    note_use(handle);
   return {handle, 0, flags};
 }
 

@@ -36,14 +36,6 @@ std::uint64_t context_of(const StreamArgument& stream);
 /// our own calls would become part of the program's graph.
 bool is_being_captured(StreamArgument stream);
 
-/// Writes the streams of the context that may have work: the legacy one (trace::kLegacyStream, so the context must be
-/// current when it is used) and those that a call has named since learning() began. Returns how many. -1: other streams
-/// may have work, too, or there are more than `most`; always so in a program with several contexts. For a thread that
-/// has closed g_wait_gate: until that opens, no stream is destroyed.
-int streams_in_use(std::uint64_t context, std::uint64_t* out, unsigned most);
-/// From now on streams_in_use() returns -1: a stream may have work that cannot be asked for.
-void lose_streams_in_use();
-
 /// Writes the record of a stream that was made. `stack` is that of the call that made it; 0: the call was not seen.
 void stream_created(std::uint64_t handle, std::uint16_t api, std::uint32_t stack);
 /// To be called before the stream is destroyed.

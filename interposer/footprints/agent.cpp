@@ -2,18 +2,9 @@
 //
 // The agent that measures with NVIDIA's Sanitizer API.
 //
-//   begin:  wait until the GPU is idle (bounded), patch the kernel's module
+//   begin:  wait until the GPU is idle, patch the kernel's module     (worker thread, bounded; see worker.h)
 //   the launch itself: the callback hands the marks to the patches
 //   end:    wait for the kernel and until the GPU is idle (bounded), unpatch, read the marks
-//
-// WHICH THREAD. Changing code waits for the GPU without end, and what runs there may wait for the guest's next call. So
-// the guest's thread changes code only once it has asked every stream of the context that may have work, and each was
-// idle. Until it is done they stay so, or get work that ends by itself: the recorder lets no other thread launch
-// anything, or have a stream wait. If they are not idle soon, or not all known, a worker thread waits for the GPU and
-// changes the code, and the guest waits for the worker, for a bounded time (worker.h). That takes longer: in a program
-// whose other threads keep the processors busy, waking the worker and being woken by it took a third of a measurement.
-// Programs with several contexts always have it done by the worker: a copy from one device to another in the legacy
-// stream waits for both devices' (measured), and the primary context's code waits for its green contexts.
 //
 // So a module is patched only while one launch of it is measured, and costs nothing at any other time: patching and
 // unpatching take some 0.2 ms, a patched kernel runs at a fraction of its speed (measured on an H200 with driver 580:
@@ -43,7 +34,6 @@
 
 #include "interposer/clock.h"
 #include "interposer/footprints/device_marks.h"
-#include "interposer/footprints/idle.h"
 #include "interposer/footprints/instrumentation.h"
 #include "interposer/footprints/kernel_code.h"
 #include "interposer/footprints/tensor_code.h"
@@ -61,9 +51,8 @@ constexpr std::uint32_t kPatchingPatience = 60'000;
 constexpr std::uint32_t kStoppingPatience = 100;  // ms
 // That there was memory enough holds for a while: the driver takes 30 µs to answer.
 constexpr std::uint64_t kMemoryFor = 10 * kNanosecondsPerMillisecond;
-// ms. After so long a wait, waking the worker costs little beside it. And a stream that another thread keeps giving
-// copies may never be seen idle.
-constexpr std::uint32_t kSoon = 2;
+// Most kernels that are measured end in less. Who sleeps instead wakes some 50 µs late.
+constexpr std::uint64_t kAwakeForKernel = 200'000;  // ns
 
 struct Context {
   CUcontext handle = nullptr;
@@ -80,8 +69,7 @@ enum class Stage : int {
   Abandoned,  ///< nobody waits for the result any more: nothing is to be patched
 };
 
-/// The measurement under way, of the thread that measures, and of the worker while it runs a job for it: `stage` is how
-/// the two agree on who goes on.
+/// The measurement under way, of the thread that measures, and of the worker while it runs a job for it.
 struct Current {
   Context* context = nullptr;
   void* handle = nullptr;  // as launched
@@ -182,57 +170,48 @@ const char* patch_module(Current& current) {
   return patch(current.module);
 }
 
-/// On the worker: it may take for ever.
+/// Runs on the worker, as all of what follows: waiting for the GPU may take for ever.
 bool wait_until_idle() {
   if (g_driver.cuCtxSetCurrent(g_current.context->handle) != CUDA_SUCCESS) return false;
   const RelaxedCapture relaxed;
   return g_driver.cuCtxSynchronize() == CUDA_SUCCESS;
 }
 
-/// Holds g_code_changes. Another thread may have it for as long as another context's GPU is busy: see code().
+/// The GPU was idle. False: nobody waits any more.
+bool may_change_code() {
+  Stage expected = Stage::Waiting;
+  return g_current.stage.compare_exchange_strong(expected, Stage::Patching);
+}
+
 class CodeChange {
  public:
-  enum class Take : std::uint8_t { Waiting, IfFree };
-  explicit CodeChange(Take how) {
-    taken_ = (how == Take::Waiting ? pthread_mutex_lock : pthread_mutex_trylock)(&g_code_changes) == 0;
-  }
-  ~CodeChange() {
-    if (taken_) pthread_mutex_unlock(&g_code_changes);
-  }
+  CodeChange() { pthread_mutex_lock(&g_code_changes); }
+  ~CodeChange() { pthread_mutex_unlock(&g_code_changes); }
   CodeChange(const CodeChange&) = delete;
   CodeChange& operator=(const CodeChange&) = delete;
-  explicit operator bool() const { return taken_; }
 
  private:
-  bool taken_ = false;
+  RelaxedCapture relaxed_;
 };
 
-/// What is to be done once the GPU is idle; with its context current to the thread, a CodeChange, and RelaxedCapture.
-/// `idle`: else the context is in error.
-using Work = void (*)(bool idle);
-
-void prepare_work(bool idle) {
+void prepare_job(void*) {
+  const bool idle = wait_until_idle();
+  if (!may_change_code()) return;
+  const CodeChange change;
   g_current.problem = idle ? patch_module(g_current) : "its context is in error";
   if (g_current.problem) unpatch();
 }
 
 /// The kernel has ended, or there was none; it may be a late one. After an error of its context nothing is known of it.
-void finish_work(bool idle) {
+void finish_job(void*) {
+  const bool idle = wait_until_idle();
+  if (!may_change_code()) return;
   g_current.late = !idle;
   if (!idle) return;
+  const CodeChange change;
   unpatch();
   Context& context = *g_current.context;
   g_current.read = context.lost ? DeviceMarks::Read::Failed : context.marks.read(g_driver, g_runs);
-}
-
-/// On the worker. `work`: a Work.
-void work_job(void* work) {
-  const bool idle = wait_until_idle();
-  Stage expected = Stage::Waiting;
-  if (!g_current.stage.compare_exchange_strong(expected, Stage::Patching)) return;  // nobody waits any more
-  const CodeChange change(CodeChange::Take::Waiting);
-  const RelaxedCapture relaxed;
-  reinterpret_cast<Work>(work)(idle);
 }
 
 /// The kernel still runs.
@@ -269,37 +248,17 @@ void drop_job(void* which) {
   }
 }
 
-/// Has the work done on the worker. False: the GPU was not idle in time, and nothing will be done.
-bool run_on_worker(Work work, std::uint32_t patience_ms) {
+/// Has the job done on the worker. False: the GPU was not idle in time, and the job will do nothing.
+bool run_when_idle(Worker::Job job, std::uint32_t patience_ms) {
+  if (!g_worker.idle()) return false;
   g_current.stage.store(Stage::Waiting);
-  if (g_worker.run(work_job, reinterpret_cast<void*>(work), patience_ms)) return true;
+  if (g_worker.run(job, nullptr, patience_ms)) return true;
   Stage expected = Stage::Waiting;
   if (g_current.stage.compare_exchange_strong(expected, Stage::Abandoned)) return false;
-  // It has begun, and the GPU was idle. Until it is over no launch may come.
+  // The job has begun, and the GPU was idle. Until it is over no launch may come.
   if (g_worker.wait(kPatchingPatience)) return true;
   g_current.late = true;
   return false;
-}
-
-/// Does the work at once if the GPU is idle, or is so soon. False: it is not, or that is not known.
-bool run_here(Work work) {
-  const WaitsHeld held(g_host);
-  if (!held) return false;
-  StreamsInUse streams(g_host, g_driver, g_current.context->handle);
-  if (!streams) return false;
-  const InContext here(g_driver, g_current.context->handle);
-  if (!here) return false;
-  const RelaxedCapture relaxed;
-  if (ask_until_ready([&streams] { return streams.ask(); }, kSoon) != CUDA_SUCCESS) return false;
-  const CodeChange change(CodeChange::Take::IfFree);
-  if (!change) return false;
-  work(true);
-  return true;
-}
-
-/// Has the work done once the GPU is idle. False: it was not in time, and nothing will be done.
-bool run_when_idle(Work work, std::uint32_t patience_ms) {
-  return g_worker.idle() && (run_here(work) || run_on_worker(work, patience_ms));
 }
 
 const char* start(const StreamSanHost* host) {
@@ -311,7 +270,7 @@ const char* start(const StreamSanHost* host) {
 
 /// Unpatches, and reads the marks. False: that did not end in time.
 bool finish() {
-  if (!run_when_idle(finish_work, g_host.patience_ms)) g_current.late = true;
+  if (!run_when_idle(finish_job, g_host.patience_ms)) g_current.late = true;
   return !g_current.late;
 }
 
@@ -328,7 +287,7 @@ StreamSanMeasurement begin(const StreamSanLaunch* launch) {
   g_current.name = launch->name;
   g_current.problem = nullptr;
   g_current.failure = kStreamSanFailed;
-  if (!run_when_idle(prepare_work, g_host.patience_ms)) return {kStreamSanBusy, nullptr, nullptr, 0};
+  if (!run_when_idle(prepare_job, g_host.patience_ms)) return {kStreamSanBusy, nullptr, nullptr, 0};
   if (g_current.problem) return {g_current.failure, g_current.problem, nullptr, 0};
   give_marks(context->marks.on_device());
   context->marks.begin();
@@ -340,13 +299,16 @@ enum class Wait { Done, Late, Error };
 Wait wait_for_kernel() {
   Context& context = *g_current.context;
   if (g_driver.cuEventRecord(context.event, g_current.stream) != CUDA_SUCCESS) return Wait::Error;
-  switch (ask_until_ready([&context] { return g_driver.cuEventQuery(context.event); }, g_host.patience_ms)) {
-    case CUDA_SUCCESS:
-      return Wait::Done;
-    case CUDA_ERROR_NOT_READY:
-      return Wait::Late;
-    default:
-      return Wait::Error;
+  const std::uint64_t began = monotonic_ns();
+  for (unsigned naps = 0;;) {
+    const CUresult result = g_driver.cuEventQuery(context.event);
+    if (result == CUDA_SUCCESS) return Wait::Done;
+    if (result != CUDA_ERROR_NOT_READY) return Wait::Error;
+    const std::uint64_t waited = monotonic_ns() - began;
+    if (waited > g_host.patience_ms * kNanosecondsPerMillisecond) return Wait::Late;
+    if (waited < kAwakeForKernel) continue;
+    const timespec nap{0, ++naps < 1000 ? 20'000 : 200'000};
+    nanosleep(&nap, nullptr);
   }
 }
 
@@ -400,7 +362,7 @@ uint64_t code(void* function, int is_kernel, const char* name) {
 }
 
 int settle(uint32_t patience_ms) {
-  if (g_current.late) run_when_idle(finish_work, patience_ms);
+  if (g_current.late) run_when_idle(finish_job, patience_ms);
   return !g_current.late;
 }
 

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-enum { kStreamSanAgentVersion = 3 };
+enum { kStreamSanAgentVersion = 2 };
 enum { kStreamSanLongestName = 2000 };
 
 /// A run of bytes, touched in the ways of which a bit is set. Ranges of one result are sorted by `begin`; two with the
@@ -60,13 +60,6 @@ typedef struct StreamSanHost {
   uint32_t version;
   /// The driver's own entry for an export name ("cuStreamQuery"), or null. Not one of the recorder's wrappers.
   void* (*driver_entry)(const char* name);
-  /// Until release_waits(), no other thread destroys a stream, or makes one wait for what the program does later. To be
-  /// called by the thread that is in an agent, for some milliseconds at most. 0: not now.
-  int (*hold_waits)(void);
-  void (*release_waits)(void);
-  /// Only in between. Writes the streams of the context that may have work, the legacy one among them, and returns how
-  /// many; -1: not all are known, or there are more than `most`.
-  int (*streams)(void* context, void** out, unsigned most);
   const char* sanitizer_library;  ///< path of libsanitizer-public.so; null or empty: ask the loader
   const char* script;             ///< for the test suite's agent
   uint64_t most_bytes;            ///< of device memory the agent may take

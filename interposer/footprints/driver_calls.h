@@ -11,8 +11,6 @@ namespace streamsan::footprints {
 
 #define STREAMSAN_DRIVER_CALLS(CALL) \
   CALL(cuCtxGetCurrent)              \
-  CALL(cuCtxPopCurrent_v2)           \
-  CALL(cuCtxPushCurrent_v2)          \
   CALL(cuCtxSetCurrent)              \
   CALL(cuCtxSynchronize)             \
   CALL(cuEventCreate)                \
@@ -34,7 +32,6 @@ namespace streamsan::footprints {
   CALL(cuStreamDestroy_v2)           \
   CALL(cuStreamGetCtx)               \
   CALL(cuStreamGetGreenCtx)          \
-  CALL(cuStreamQuery)                \
   CALL(cuStreamSynchronize)          \
   CALL(cuThreadExchangeStreamCaptureMode)
 

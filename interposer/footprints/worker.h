@@ -3,9 +3,9 @@
 // A thread for what may block for ever.
 //
 // Patching a module waits until the GPU has nothing left to do (measured: also for other modules' kernels in other
-// streams), and a kernel may run until the guest's next call lets it end. So, unless the GPU is known to be idle, the
-// guest's thread does not do it itself: it hands the work to this thread and waits a bounded time. If the time is over
-// it goes on unmeasured, and nothing is measured until the worker is done.
+// streams), and a kernel may run until the guest's next call lets it end. So the guest's thread never does it itself:
+// it hands the work to this thread and waits a bounded time. If the time is over it goes on unmeasured, and nothing is
+// measured until the worker is done.
 #pragma once
 
 #include <pthread.h>

@@ -33,103 +33,103 @@ bool becomes(Condition condition) {
 }
 
 TEST(Gate, OpenItLetsAnyNumberIn) {
-  g_launch_gate.enter();
+  Gate::enter();
   std::thread other([] {
-    g_launch_gate.enter();
-    g_launch_gate.leave();
+    Gate::enter();
+    Gate::leave();
   });
   other.join();
-  g_launch_gate.leave();
+  Gate::leave();
 }
 
 TEST(Gate, OneHasItAtATime) {
-  ASSERT_TRUE(g_launch_gate.close(kLong));
+  ASSERT_TRUE(Gate::close(kLong));
   bool other = true;
-  std::thread([&] { other = g_launch_gate.close(0); }).join();
+  std::thread([&] { other = Gate::close(0); }).join();
   EXPECT_FALSE(other);
   // The refusal has not opened it.
   std::atomic<bool> inside{false};
   std::thread enters([&] {
-    g_launch_gate.enter();
+    Gate::enter();
     inside = true;
-    g_launch_gate.leave();
+    Gate::leave();
   });
   std::this_thread::sleep_for(milliseconds(20));
   EXPECT_FALSE(inside);
-  g_launch_gate.open();
+  Gate::open();
   enters.join();
   EXPECT_TRUE(inside);
-  EXPECT_TRUE(g_launch_gate.close(kLong));
-  g_launch_gate.open();
+  EXPECT_TRUE(Gate::close(kLong));
+  Gate::open();
 }
 
 TEST(Gate, WaitsForThoseInside) {
   std::atomic<bool> entered{false};
   std::atomic<bool> left{false};
   std::thread inside([&] {
-    g_launch_gate.enter();
+    Gate::enter();
     entered = true;
     std::this_thread::sleep_for(milliseconds(50));
     left = true;
-    g_launch_gate.leave();
+    Gate::leave();
   });
   ASSERT_TRUE(becomes([&] { return entered.load(); }));
-  EXPECT_TRUE(g_launch_gate.close(kLong));
+  EXPECT_TRUE(Gate::close(kLong));
   EXPECT_TRUE(left);
-  g_launch_gate.open();
+  Gate::open();
   inside.join();
 }
 
 TEST(Gate, GivesUpWhenSomebodyStaysInside) {
-  g_launch_gate.enter();
+  Gate::enter();
   const auto before = Clock::now();
   bool closed = true;
-  std::thread([&] { closed = g_launch_gate.close(30); }).join();
+  std::thread([&] { closed = Gate::close(30); }).join();
   EXPECT_FALSE(closed);
   EXPECT_GE(Clock::now() - before, milliseconds(29));
   // It is open again.
   std::thread([] {
-    g_launch_gate.enter();
-    g_launch_gate.leave();
+    Gate::enter();
+    Gate::leave();
   }).join();
-  g_launch_gate.leave();
-  EXPECT_TRUE(g_launch_gate.close(kLong));
-  g_launch_gate.open();
+  Gate::leave();
+  EXPECT_TRUE(Gate::close(kLong));
+  Gate::open();
 }
 
 TEST(Gate, WhoWaitsGoesOnWhenTheAttemptIsGivenUp) {
-  g_launch_gate.enter();
+  Gate::enter();
   std::atomic<bool> returned{false};
   bool closed = true;
   std::thread closes([&] {
-    closed = g_launch_gate.close(200);
+    closed = Gate::close(200);
     returned = true;
   });
   std::this_thread::sleep_for(milliseconds(20));
   std::thread enters([] {
-    g_launch_gate.enter();
-    g_launch_gate.leave();
+    Gate::enter();
+    Gate::leave();
   });
   enters.join();  // at once, or after the attempt; not only when we leave
   closes.join();
   EXPECT_FALSE(closed);
-  g_launch_gate.leave();
+  Gate::leave();
 }
 
 TEST(Gate, AllWhoWaitGoOnWhenItOpens) {
-  ASSERT_TRUE(g_launch_gate.close(kLong));
+  ASSERT_TRUE(Gate::close(kLong));
   std::atomic<int> inside{0};
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&] {
-      g_launch_gate.enter();
+      Gate::enter();
       ++inside;
-      g_launch_gate.leave();
+      Gate::leave();
     });
   }
   std::this_thread::sleep_for(milliseconds(30));
   EXPECT_EQ(inside, 0);
-  g_launch_gate.open();
+  Gate::open();
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(inside, 8);
 }
@@ -147,11 +147,11 @@ TEST(Gate, NobodyIsInsideWhileItIsClosed) {
   for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&, i] {
       while (!stop) {
-        g_launch_gate.enter();
+        Gate::enter();
         ++inside;
         if (owners != 0) ++broken;
         --inside;
-        g_launch_gate.leave();
+        Gate::leave();
         ++entered[i];
         if (entered[i] % 16 == 0) std::this_thread::yield();
       }
@@ -162,7 +162,7 @@ TEST(Gate, NobodyIsInsideWhileItIsClosed) {
   for (int i = 0; i < 2; ++i) {
     closers.emplace_back([&] {
       while (rounds < kRounds) {
-        if (!g_launch_gate.close(kLong)) {
+        if (!Gate::close(kLong)) {
           std::this_thread::yield();
           continue;
         }
@@ -173,7 +173,7 @@ TEST(Gate, NobodyIsInsideWhileItIsClosed) {
         }
         --owners;
         ++rounds;
-        g_launch_gate.open();
+        Gate::open();
       }
     });
   }
@@ -207,13 +207,13 @@ bool set_immune(bool immune) {
 void* close_and_open(void* data) {
   auto& self = *static_cast<Cancelled*>(data);
   set_immune(self.was_immune);
-  const bool closed = g_launch_gate.close(self.closes ? kLong : 0);
+  const bool closed = Gate::close(self.closes ? kLong : 0);
   self.at = closed ? 1 : -1;
   while (!self.go_on) std::this_thread::yield();
   if (closed) {
     pthread_testcancel();  // as some call of a measurement may do
     self.at = 2;
-    g_launch_gate.open();
+    Gate::open();
   }
   self.immune_after = set_immune(true);
   set_immune(self.immune_after);
@@ -239,8 +239,8 @@ TEST(Gate, WhoHasItIsCancelledOnlyWhenItIsOpen) {
   EXPECT_FALSE(survives(thread));
   EXPECT_EQ(thread.at, 2) << "not before it has opened it, and not later than that";
   EXPECT_FALSE(thread.immune_after);
-  EXPECT_TRUE(g_launch_gate.close(kLong));
-  g_launch_gate.open();
+  EXPECT_TRUE(Gate::close(kLong));
+  Gate::open();
 }
 
 TEST(Gate, WhoCouldNotBeCancelledCannotBeAfterwards) {
@@ -253,34 +253,34 @@ TEST(Gate, WhoCouldNotBeCancelledCannotBeAfterwards) {
 
 TEST(Gate, WhoIsRefusedCanBeCancelled) {
   {  // somebody else has it
-    ASSERT_TRUE(g_launch_gate.close(kLong));
+    ASSERT_TRUE(Gate::close(kLong));
     Cancelled thread;
     thread.closes = false;
     EXPECT_FALSE(survives(thread));
     EXPECT_EQ(thread.at, -1);
     EXPECT_FALSE(thread.immune_after);
-    g_launch_gate.open();
+    Gate::open();
   }
   {  // somebody is inside and stays there
-    g_launch_gate.enter();
+    Gate::enter();
     Cancelled thread;
     thread.closes = false;
     EXPECT_FALSE(survives(thread));
     EXPECT_EQ(thread.at, -1);
     EXPECT_FALSE(thread.immune_after);
-    g_launch_gate.leave();
+    Gate::leave();
   }
 }
 
 TEST(Gate, ForgetsThoseWhoAreGone) {
-  g_launch_gate.enter();
+  Gate::enter();
   in_child::gate();  // as in a child, where nobody will ever leave
-  EXPECT_TRUE(g_launch_gate.close(kLong));
+  EXPECT_TRUE(Gate::close(kLong));
   in_child::gate();
-  g_launch_gate.enter();
-  g_launch_gate.leave();
-  EXPECT_TRUE(g_launch_gate.close(kLong));
-  g_launch_gate.open();
+  Gate::enter();
+  Gate::leave();
+  EXPECT_TRUE(Gate::close(kLong));
+  Gate::open();
 }
 
 TEST(Gate, EverythingThatNeedsTheCodeOfKernelsPassesIt) {
@@ -291,16 +291,9 @@ TEST(Gate, EverythingThatNeedsTheCodeOfKernelsPassesIt) {
         Row::cuLaunch, Row::cuLaunchGrid, Row::cuLaunchGridAsync, Row::cuLaunchCooperativeKernelMultiDevice}) {
     EXPECT_TRUE(needs_code(api::kRows[row])) << api::kRows[row].symbol;
   }
-  // These keep away from changes of code only.
-  for (const auto row : {Row::cuStreamWaitEvent, Row::cuStreamWaitValue32_v2, Row::cuStreamBatchMemOp_v2,
-                         Row::cuWaitExternalSemaphoresAsync, Row::cuLaunchHostFunc, Row::cuCtxWaitEvent}) {
-    EXPECT_FALSE(needs_code(api::kRows[row])) << api::kRows[row].symbol;
-    EXPECT_TRUE(may_wait_long(api::kRows[row])) << api::kRows[row].symbol;
-  }
   // A measured kernel may wait for what these do.
-  for (const auto row : {Row::cuStreamWriteValue32_v2, Row::cuMemcpyAsync, Row::cuEventRecord}) {
+  for (const auto row : {Row::cuStreamWriteValue32_v2, Row::cuMemcpyAsync, Row::cuEventRecord, Row::cuLaunchHostFunc}) {
     EXPECT_FALSE(needs_code(api::kRows[row])) << api::kRows[row].symbol;
-    EXPECT_FALSE(may_wait_long(api::kRows[row])) << api::kRows[row].symbol;
   }
 }
 

@@ -82,10 +82,8 @@ std::string Script::parse(const std::vector<std::string>& words, Statement& out)
     out.number = static_cast<unsigned>(value);
   }
   const std::string& what = words[1];
-  if (what == "nothing" || what == "waits" || what == "streams" || what == "holds") {
+  if (what == "nothing" || what == "waits") {
     out.waits = what == "waits";
-    out.holds = what == "holds";
-    out.counts_streams = what == "streams";
     return words.size() == 2 ? "" : what + " takes no more words";
   }
   if (what == "outcome" || what == "begin") {
@@ -160,8 +158,6 @@ Answer Script::answer(std::string_view kernel, unsigned count, const std::uint64
     if (statement.at_end != kStreamSanMeasured) out.at_end = statement.at_end;
     if (!statement.reason.empty()) out.reason = statement.reason;
     out.waits |= statement.waits;
-    out.counts_streams |= statement.counts_streams;
-    out.holds |= statement.holds;
     if (statement.mode == 0) continue;
     if (statement.pointer >= pointer_count) {
       out.at_end = kStreamSanFailed;

@@ -14,10 +14,6 @@
 //       It was refused before the launch.
 //   KERNEL[@N]  waits
 //       The agent waits for the GPU by a call that the recorder sees, as the Sanitizer library may.
-//   KERNEL[@N]  streams
-//       It cannot be measured, and the reason says how many streams may have work.
-//   KERNEL[@N]  holds
-//       For 200 ms before the launch, the agent lets no other thread have a stream wait, or destroy one.
 //   KERNEL  code  NUMBER
 //       Its machine code is another than that of a kernel of the name with another number, or without such a statement.
 //       0: it is not known.
@@ -42,8 +38,6 @@ namespace streamsan::script {
 struct Answer {
   bool known = false;  ///< the script has a statement for it
   bool waits = false;
-  bool counts_streams = false;
-  bool holds = false;
   StreamSanOutcome at_begin = kStreamSanMeasured;  ///< else: refused
   StreamSanOutcome at_end = kStreamSanMeasured;
   std::string reason;
@@ -70,8 +64,6 @@ class Script {
     std::string kernel;
     unsigned number = 0;  ///< 0: any
     bool waits = false;
-    bool counts_streams = false;
-    bool holds = false;
     std::uint32_t mode = 0;  ///< StreamSanMode; 0: no bytes
     std::size_t pointer = 0;
     std::int64_t offset = 0;

@@ -6,9 +6,9 @@
 //
 // A kernel the script does not know cannot be measured: a test would otherwise prove nothing by a misspelt name.
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -34,10 +34,7 @@ std::atomic<bool> g_busy{false};
 /// Leaked: launches may come as late as from destructors of the program.
 State* g_state = nullptr;
 
-constinit const StreamSanHost* g_host = nullptr;
-
 const char* start(const StreamSanHost* host) {
-  g_host = new StreamSanHost(*host);  // leaked, as the state
   g_state = new State;
   std::ifstream file(host->script ? host->script : "");
   std::string text(std::istreambuf_iterator<char>(file), {});
@@ -56,17 +53,6 @@ void wait_for_gpu() {
   if (!wait || wait() != 0) std::abort();
 }
 
-std::string count_streams() {
-  void* context = nullptr;
-  const auto current = reinterpret_cast<int (*)(void**)>(g_host->driver_entry("cuCtxGetCurrent"));
-  if (!current || current(&context) != 0) std::abort();
-  void* streams[128];
-  if (!g_host->hold_waits()) std::abort();
-  const int count = g_host->streams(context, streams, 128);
-  g_host->release_waits();
-  return count < 0 ? "not all streams are known that may have work" : std::to_string(count) + " streams may have work";
-}
-
 StreamSanMeasurement begin(const StreamSanLaunch* launch) {
   if (g_busy.exchange(true)) return {kStreamSanBusy, nullptr, nullptr, 0};
   std::string name = launch->name ? launch->name : "";
@@ -76,15 +62,6 @@ StreamSanMeasurement begin(const StreamSanLaunch* launch) {
   if (!answer.known) {
     answer.at_end = kStreamSanFailed;
     answer.reason = "the script does not know it";
-  }
-  if (answer.counts_streams) {
-    answer.at_begin = kStreamSanFailed;
-    answer.reason = count_streams();
-  }
-  if (answer.holds) {
-    if (!g_host->hold_waits()) std::abort();
-    usleep(200'000);
-    g_host->release_waits();
   }
   ++g_state->measured[name];
   if (answer.waits) wait_for_gpu();
