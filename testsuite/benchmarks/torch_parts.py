@@ -20,11 +20,11 @@ import subprocess
 import sys
 import tempfile
 
-PARTS = {"recorded": "", "stacks=0": "stacks=0", "python_stacks=0": "python_stacks=0",
+PARTS = {"footprints=inferred": "", "stacks=0": "stacks=0", "python_stacks=0": "python_stacks=0",
          "torch_blocks=0": "torch_blocks=0", "host_threads=joined": "host_threads=joined",
          "no guards, frees": "host_guard=0,host_frees=0",
          "all of these": "stacks=0,torch_blocks=0,host_threads=joined,host_guard=0,host_frees=0"}
-REST = pathlib.Path(__file__).resolve().parents[1] / "runtime" / "torch" / "inputs"
+TOOLS = pathlib.Path(__file__).resolve().parents[1] / "tools"
 
 
 def train(steps):
@@ -63,21 +63,19 @@ class Steps:
     """`null`, `python`: of the command line; `folder`: for what is built and recorded."""
 
     def __init__(self, null, python, steps, folder):
+        sys.path.insert(0, str(TOOLS))
+        import torch_on_null
+
         self.words = [python, __file__, "--train", str(steps)]
         self.folder = folder
-        for name, source in (("librest.so", "rest.c"), ("libnvidia-ml.so.1", "nvml.c")):
-            subprocess.run(["cc", "-shared", "-fPIC", f"-Wl,-soname,{name}", REST / source, "-o", folder / name],
-                           check=True)
-        # PyTorch finds the suite's libcudart by its name, and in the other library what that one lacks.
-        self.preloaded = [str(pathlib.Path(null).resolve() / "libcudart.so.13"), str(folder / "librest.so")]
-        self.environment = {**os.environ, "LD_LIBRARY_PATH": f"{pathlib.Path(null).resolve()}:{folder}",
-                            "OMP_NUM_THREADS": "1"}
+        self.preloaded, folders = torch_on_null.prepare(folder, pathlib.Path(null).resolve())
+        self.environment = {**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(folders), "OMP_NUM_THREADS": "1"}
 
     def milliseconds(self, library=None, options=""):
         environment = {**self.environment, "LD_PRELOAD": " ".join([*([library] if library else []), *self.preloaded])}
         trace = self.folder / "trace"
         if library:
-            environment["STREAMSAN_OPTIONS"] = ",".join(filter(None, [f"trace_path={trace}", options]))
+            environment["STREAMSAN_OPTIONS"] = ",".join(filter(None, [f"trace_path={trace}", "footprints=inferred", options]))
         done = subprocess.run(self.words, env=environment, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.exit(f"torch_parts.py: exit code {done.returncode}\n{done.stderr}")
@@ -103,7 +101,7 @@ def main():
         parser.error("LIBRARY, --null and --torch are needed")
     kinds = {"plain": (), **{name: (os.path.abspath(given.library), options) for name, options in PARTS.items()}}
     if given.old:
-        kinds["recorded by the old one"] = (os.path.abspath(given.old), "")
+        kinds["by the old one"] = (os.path.abspath(given.old), "")
     taken = {name: [] for name in kinds}
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         steps = Steps(given.null, given.torch, given.steps, pathlib.Path(folder))
