@@ -147,10 +147,13 @@ STREAMSAN_HOT_CODE StreamArgument resolve_stream(std::uint64_t handle, api::Defa
     flags = trace::kImplicitStream;
   }
   if (handle <= trace::kPerThreadStream) return {handle, current_context(), flags};
-  // No wrapped function has made this stream.
-  if (known(handle) == 0) [[unlikely]]
-    stream_created(handle, api::Index::cuStreamGetFlags, 0);
-  return {handle, 0, flags};
+  const StreamArgument stream{handle, 0, flags};
+  // No wrapped function has made this stream. To ask for its flags while it is being captured would break the capture,
+  // so it is met by the first call after that.
+  if (known(handle) == 0) [[unlikely]] {
+    if (!is_being_captured(stream)) stream_created(handle, api::Index::cuStreamGetFlags, 0);
+  }
+  return stream;
 }
 
 StreamArgument known_stream(std::uint64_t handle, api::DefaultStream meaning_of_zero) {

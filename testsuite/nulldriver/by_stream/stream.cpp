@@ -155,7 +155,12 @@ using namespace streamsan::null;
 
 SS_EXPORT cuStreamGetFlags(CUstream stream, unsigned* flags) {
   SS_CALL(cuStreamGetFlags);
-  return get(stream, flags, [](CUstream s) { return s->flags; });
+  if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const Lock lock = lock_state();
+  CUstream found = nullptr;
+  const CUresult refused = resolve_uncaptured(stream, kDefaultStream, &found);
+  if (refused == CUDA_SUCCESS) *flags = found->flags;
+  return refused;
 }
 
 SS_EXPORT cuStreamGetPriority(CUstream stream, int* priority) {
