@@ -191,8 +191,8 @@ void CaptureQuestions::wait_or_ask(ValueId stream, bool relaxed) {
 
 void CaptureQuestions::memory(ValueId stream, bool relaxed) {
   const ir::Op& op = *look_.op;
-  if (relaxed || op.tensor || op.pooled || op.memory == MemoryKind::Pageable) return;
-  if (op.kind == OpKind::Free && !op.memory) return;
+  // Memory of an allocator that is not known, as of a container with one of its own, may be the host's.
+  if (relaxed || op.tensor || op.pooled || !op.memory || op.memory == MemoryKind::Pageable) return;
   if (op.memory != MemoryKind::DeviceAsync) return refuse("it may synchronise the device");
   if (op.kind == OpKind::Allocate && certainly_not_captured(stream))
     refuse("it allocates in a stream that is not captured");
