@@ -215,19 +215,24 @@ void HostQuestions::release_by_host(ValueId memory, std::optional<MemoryKind> ki
   } else {
     ends_quietly = kind != MemoryKind::DeviceAsync;
   }
+  // Absent: the whole block ends, and not a range of it.
+  const std::optional<Pending> range =
+      look_.op->accesses.empty() ? std::nullopt : touch(values_, *look_.store, look_.index, 0);
   for (const Pending& earlier : look_.order->pending()) {
     if (earlier.access >= kRelease || earlier.access == kEventRecord || earlier.access == kAllocation) continue;
     if (is_message(values_, earlier)) continue;
     if (!related(values_, earlier.memory, memory)) continue;
+    const Sure meet = range ? overlap(values_, earlier, *range) : Sure::Yes;
+    if (meet == Sure::No) continue;
     if (sets_.has(earlier.must, kHost)) {
       look_.note_ordered(earlier);
       continue;
     }
     const std::optional<Rule> rule = leans ? leans : earlier.leans;
     Hazard hazard = look_.start(ends_quietly ? Check::AsyncCopyLifetime : Check::PrematureFree,
-                                sets_.has(earlier.may, kHost) ? Level::Maybe
-                                : rule                        ? Level::Latent
-                                                              : Level::Definite);
+                                meet == Sure::Maybe || sets_.has(earlier.may, kHost) ? Level::Maybe
+                                : rule                                               ? Level::Latent
+                                                                                     : Level::Definite);
     if (hazard.level == Level::Latent) hazard.rule = ordering::rule_id(*rule);
     hazard.later = witness_.action(look_.index, kUnknown);
     hazard.earlier = witness_.action(earlier);

@@ -157,6 +157,11 @@ void Effects::apply_free(const Call& call) {
   if (given == nullptr) return;
   op.source = values_.memory(given);
   if (model.effect.kind == EffectKind::FreeAsync) op.stream = arguments_.stream_of(call, &op);
+  if (model.effect.kind == EffectKind::Unmap) {
+    ir::Access range{.memory = op.source, .mode = ir::Mode::Write};
+    if (const clang::Expr* bytes = call.argument(model.effect.bytes)) range.bytes = values_.expr(bytes);
+    op.accesses.push_back(range);
+  }
   if (op.source.kind != Operand::Kind::Null) out_.emit(std::move(op));
 }
 
