@@ -254,6 +254,8 @@ void Order::age(Values& values, Sets& sets, const Aging& aging) {
   }
   for (ValueId& memory : registered_) memory = values.aged(memory, aging);
   std::sort(registered_.begin(), registered_.end());
+  for (ValueId& stream : held_by_value_) stream = values.aged(stream, aging);
+  std::sort(held_by_value_.begin(), held_by_value_.end());
   age_thread(values, sets, aging);
 }
 
@@ -353,6 +355,10 @@ bool Order::join(const Values& values, Sets& sets, const Order& other, bool back
   std::set_union(registered_.begin(), registered_.end(), other.registered_.begin(), other.registered_.end(),
                  std::back_inserter(registered));
   set(registered_, registered);
+  std::vector<ValueId> held;
+  std::set_union(held_by_value_.begin(), held_by_value_.end(), other.held_by_value_.begin(), other.held_by_value_.end(),
+                 std::back_inserter(held));
+  set(held_by_value_, held);
   // Only facts that hold on both sides are kept.
   const auto keep_common = [&changed](auto& mine, const auto& theirs) {
     changed = std::erase_if(mine, [&](const auto& entry) { return !theirs.contains(entry.first); }) != 0 || changed;

@@ -263,6 +263,9 @@ class Order {
   bool strangers_ = false;
   std::map<ValueId, OpIndex> quiet_;
   std::vector<ValueId> registered_;  ///< sorted
+  /// Streams that wait for a value since the host last waited for them, on some path: their work may come after work
+  /// that is submitted later. Sorted.
+  std::vector<ValueId> held_by_value_;
   std::map<ValueId, OpIndex> opened_;
   std::map<ValueId, SetId> kept_;
   HostThread thread_;

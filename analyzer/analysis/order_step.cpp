@@ -210,6 +210,10 @@ void OrderStep::wait() {
     }
     return;
   }
+  if (op_.for_value) {
+    const auto at = std::ranges::lower_bound(order_.held_by_value_, stream);
+    if (at == order_.held_by_value_.end() || *at != stream) order_.held_by_value_.insert(at, stream);
+  }
   if (!order_.never_recorded(values_, event)) barrier(stream);  // R-EVT-04
   remember(stream, event);
   for (Pending& p : order_.pending_) {
@@ -259,6 +263,7 @@ void OrderStep::sync_stream(ValueId stream) {
   // A library may wait for less than its call suggests (results that stay on the device). So its wait hides hazards of
   // the work that it covers, but makes no other wait redundant.
   if (op_.work == ir::Work::Library) return;
+  std::erase(order_.held_by_value_, stream);
   std::erase_if(order_.busy_, [&](const auto& entry) {
     if (values_.must_equal(entry.first, stream)) return true;
     return order_.surely_meet(values_, stream, entry.first);
@@ -297,6 +302,7 @@ void OrderStep::sync_device() {
     note_edge(p);
   }
   order_.busy_.clear();
+  order_.held_by_value_.clear();
   order_.strangers_ = false;
   order_.quiet_.clear();
   order_.quiet_[kUnknown] = index_;

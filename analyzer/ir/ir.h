@@ -259,6 +259,7 @@ struct Op {
   bool transfers = false;        ///< Enqueue: of a tensor, perhaps between host and device
   bool of_tensors = false;       ///< Enqueue: done by the host, at once, if the memory of its tensors is the host's
   bool limited = false;          ///< Enqueue of a kernel: it is given how much there is, which is no argument here
+  bool for_value = false;        ///< Wait for a word or semaphore, whose value work submitted later may set
   bool host_only = false;        ///< HostAccess of a function that cannot be given memory of the device
   /// Enqueue of a kernel that may begin before the kernel in front of it in its stream ends (R-LCH-02). What it does
   /// about that: it waits for the grid in front; it lets its own dependents begin before it has waited.

@@ -61,6 +61,8 @@ bool flag(const std::string& word, Op& op) {
     op.of_tensors = true;
   } else if (word == "limited") {
     op.limited = true;
+  } else if (word == "for_value") {
+    op.for_value = true;
   } else if (word == "host_only") {
     op.host_only = true;
   } else if (word == "programmatic" || word == "perhaps_programmatic") {

@@ -25,8 +25,8 @@
 //              call [T =] "usr"(X, X)
 //            attributes, in any order: on S (stream), for E (event), object X (of a call), api NAME, detail "...",
 //              nonblocking ... (kind of a stream), pinned ... (kind of memory), timing, no_timing, tensor, synchronous,
-//              implicit_stream, unchecked, relaxed, pooled, of_object, transfers, of_tensors, limited, host_only,
-//              [perhaps_](programmatic | waits | triggers_first); target, source, to (second event), work, callee,
+//              implicit_stream, unchecked, relaxed, pooled, of_object, transfers, of_tensors, limited, for_value,
+//              host_only, [perhaps_](programmatic | waits | triggers_first); target, source, to (second event), work, callee,
 //              arguments where the op has them against its shape
 //            accesses, at the end: (reads | writes | updates | atomics | touches) X [bytes EXPR] [pinned] [pageable]
 //              [by_data] [inside [N] | single [N] | from N (bits of arguments)]
@@ -279,6 +279,7 @@ class Printer {
     flag(op.transfers, "transfers");
     flag(op.of_tensors, "of_tensors");
     flag(op.limited, "limited");
+    flag(op.for_value, "for_value");
     flag(op.host_only, "host_only");
     flag(op.programmatic == Certainty::Yes, "programmatic");
     flag(op.programmatic == Certainty::Perhaps, "perhaps_programmatic");

@@ -315,6 +315,7 @@ void Effects::apply(const Call& call) {
       ir::Op op = start(OpKind::Wait, call);
       op.stream = arguments_.stream_of(call, &op);
       op.event = unknown();
+      op.for_value = true;
       out_.emit(std::move(op));
       return;
     }

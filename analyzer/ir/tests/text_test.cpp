@@ -63,6 +63,7 @@ bb0:
   enqueue copy cudaMemcpyAsync on default synchronous implicit_stream reads p + {4} bytes {N @= 16} pinned on_host  ; -
   record (**p).y on ::ns::g  ; a.cu:7:5
   wait s for (**p).y  ; a.cu:8:5
+  wait s for ? for_value  ; a.cu:8:9
   elapsed (**p).y (**p).y  ; a.cu:9:5
   call %t = "c:@F@g"(p, &s, null, ?) object &this api g  ; a.cu:10:5
   branch {i > 0 @ i, i#1} bb1 bb2
