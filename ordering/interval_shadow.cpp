@@ -12,21 +12,21 @@ namespace {
 using Reference = IntervalShadow::Reference;
 using Segment = IntervalShadow::Segment;
 
-void drop(std::vector<Reference>& references, AccessPool& pool, ShadowCounters& counters) {
+void drop(PlainList<Reference>& references, AccessPool& pool, ShadowCounters& counters) {
   for (const Reference& reference : references) pool.release(reference.access);
   counters.entries -= references.size();
   references.clear();
 }
 
-void add(std::vector<Reference>& references, const Reference& access, AccessPool& pool, ShadowCounters& counters) {
+void add(PlainList<Reference>& references, const Reference& access, AccessPool& pool, ShadowCounters& counters) {
   references.push_back(access);
   pool.acquire(access.access);
   ++counters.entries;
 }
 
 template <typename Condition>
-void remove_if(std::vector<Reference>& references, Condition condition, AccessPool& pool, ShadowCounters& counters) {
-  std::erase_if(references, [&](const Reference& reference) {
+void remove_if(PlainList<Reference>& references, Condition condition, AccessPool& pool, ShadowCounters& counters) {
+  references.erase_if([&](const Reference& reference) {
     if (!condition(reference)) return false;
     pool.release(reference.access);
     --counters.entries;
@@ -35,7 +35,7 @@ void remove_if(std::vector<Reference>& references, Condition condition, AccessPo
 }
 
 /// remember() of the naive specification, for the bytes of one segment.
-void supersede(std::vector<Reference>& references, const Reference& access, const VectorClock& clock, AccessPool& pool,
+void supersede(PlainList<Reference>& references, const Reference& access, const VectorClock& clock, AccessPool& pool,
                ShadowCounters& counters) {
   remove_if(
       references,

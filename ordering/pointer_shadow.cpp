@@ -12,9 +12,9 @@ namespace {
 
 /// Removes the references for which condition(reference) holds. Returns their number.
 template <typename Condition>
-std::size_t drop_from(std::vector<PointerShadow::Reference>& references, Condition condition, AccessPool& pool,
+std::size_t drop_from(PlainList<PointerShadow::Reference>& references, Condition condition, AccessPool& pool,
                       ShadowCounters& counters) {
-  const std::size_t dropped = std::erase_if(references, [&](const PointerShadow::Reference& reference) {
+  const std::size_t dropped = references.erase_if([&](const PointerShadow::Reference& reference) {
     if (!condition(reference)) return false;
     pool.release(reference.access);
     return true;
@@ -64,8 +64,8 @@ template <typename StandsFor>
 }
 
 template <typename StandsFor>
-void PointerShadow::replace(History& history, const Reference& later, StandsFor stands_for, AccessPool& pool,
-                            ShadowCounters& counters) {
+[[gnu::noinline]] void PointerShadow::replace(History& history, const Reference& later, StandsFor stands_for,
+                                              AccessPool& pool, ShadowCounters& counters) {
   const std::span<Reference> all = history;
   const std::size_t older = all.size() > kAtOnce ? all.size() - kAtOnce : 0;
   const auto [end, others] = drop_replaced(all.subspan(older), later, stands_for, kKernelsKept - 1, pool, counters);
@@ -76,12 +76,13 @@ void PointerShadow::replace(History& history, const Reference& later, StandsFor 
         drop_replaced(all.first(older), later, stands_for, kKernelsKept - 1 - more, pool, counters).end;
     if (to != all.data() + older) kept = std::move(all.data() + older, end, to);
   }
-  history.resize(static_cast<std::size_t>(kept - all.data()));
+  history.truncate(static_cast<std::size_t>(kept - all.data()));
   history.push_back(later);
   ++counters.entries;
   if (history.size() > kMostPerPointer) {
     pool.release(history.front().access);
-    history.erase(history.begin());
+    std::move(history.begin() + 1, history.end(), history.begin());
+    history.truncate(history.size() - 1);
     --counters.entries;
     ++counters.forgotten;
   }
@@ -95,7 +96,7 @@ void PointerShadow::replace(History& history, const Reference& later, StandsFor 
   ++counters.entries;
   if (kept == end) return history.push_back(later);
   *kept = later;
-  if (kept + 1 != end) history.erase(history.begin() + (kept + 1 - history.data()), history.end());
+  history.truncate(static_cast<std::size_t>(kept + 1 - history.data()));
 }
 
 PointerShadow::History& PointerShadow::begin(Address pointer) {
@@ -201,7 +202,7 @@ void PointerShadow::clear(AccessPool& pool, ShadowCounters& counters) {
   // What comes next is mostly more of the same, so that little memory is kept for it.
   histories_.clear_small([](History& history) {
     history.clear();
-    if (history.capacity() > 2 * kKernelsKept) history.shrink_to_fit();
+    if (history.capacity() > 2 * kKernelsKept) history.reset();
   });
   has_bounded_ = false;
   for (const Reference& newest : newest_) pool.release(newest.access);

@@ -33,10 +33,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "ordering/access_pool.h"
 #include "ordering/flat_map.h"
+#include "ordering/plain_list.h"
 
 namespace streamsan::ordering {
 
@@ -104,7 +104,7 @@ class PointerShadow {
   void clear(AccessPool& pool, ShadowCounters& counters);
 
  private:
-  using History = std::vector<Reference>;  ///< oldest first
+  using History = PlainList<Reference>;  ///< oldest first
   static constexpr std::size_t kAtOnce = 64;
   static_assert(kKernelsKept > 0 && kMostPerPointer > kAtOnce && kMostPerPointer <= 2 * kAtOnce);
 
@@ -134,7 +134,7 @@ class PointerShadow {
   bool has_bounded_ = false;
   FlatMap<History> histories_;
   /// The newest read and write of each lane, and older ones that it does not come after (dependents.h).
-  std::vector<Reference> newest_;
+  PlainList<Reference> newest_;
 };
 
 }  // namespace streamsan::ordering

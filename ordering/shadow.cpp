@@ -59,7 +59,7 @@ void Shadow::forget_covered(const VectorClock& clock, AccessPool& pool, ShadowCo
   sets_.forget_covered(clock, pool, counters);
   inferred_.forget_covered(clock, pool, counters);
   if (clock.covers(birth_.lane, birth_.epoch)) birth_.epoch = 0;
-  std::erase_if(uses_, [&](const LaneUse& use) {
+  uses_.erase_if([&](const LaneUse& use) {
     return clock.covers(use.lane, use.read) && clock.covers(use.lane, use.write) && clock.covers(use.lane, use.atomic);
   });
 }

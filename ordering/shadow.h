@@ -19,6 +19,7 @@
 
 #include "ordering/access_pool.h"
 #include "ordering/interval_shadow.h"
+#include "ordering/plain_list.h"
 #include "ordering/pointer_shadow.h"
 #include "ordering/set_shadow.h"
 
@@ -193,7 +194,7 @@ class Shadow {
   [[nodiscard]] bool is_born() const { return birth_.epoch != 0; }
   void clear_details(AccessPool& pool, ShadowCounters& counters);
 
-  std::vector<LaneUse> uses_;
+  PlainList<LaneUse> uses_;
   Remembered birth_;  ///< epoch 0: none
   IntervalShadow exact_;
   SetShadow sets_;

@@ -35,7 +35,7 @@ bool VectorClock::deviations_cover(LaneSlot lane, Epoch epoch) const {
 }
 
 void VectorClock::drop_deviations(LaneSlot lane) {
-  std::erase_if(deviations_, [lane](const Deviation& deviation) { return deviation.lane == lane; });
+  deviations_.erase_if([lane](const Deviation& deviation) { return deviation.lane == lane; });
 }
 
 bool VectorClock::deviations_within(const VectorClock& other) const {
@@ -80,8 +80,8 @@ void VectorClock::join_lane(LaneSlot lane, std::span<const Deviation> mine, std:
 void VectorClock::join_deviations(const VectorClock& other) {
   thread_local std::vector<Deviation> joined;  // scratch
   joined.clear();
-  auto mine = deviations_.begin();
-  auto theirs = other.deviations_.begin();
+  const Deviation* mine = deviations_.begin();
+  const Deviation* theirs = other.deviations_.begin();
   while (mine != deviations_.end() || theirs != other.deviations_.end()) {
     const bool from_mine =
         theirs == other.deviations_.end() ||
@@ -98,7 +98,7 @@ void VectorClock::join_deviations(const VectorClock& other) {
     if (from_mine) ++mine;
     if (from_theirs) ++theirs;
   }
-  deviations_.assign(joined.begin(), joined.end());
+  deviations_.assign(joined.data(), joined.data() + joined.size());
 }
 
 void VectorClock::join(const VectorClock& other, const Among& among) {
@@ -106,7 +106,8 @@ void VectorClock::join(const VectorClock& other, const Among& among) {
   thread_local std::vector<Deviation> joined;  // scratch
   joined.clear();
   const auto lanes = static_cast<LaneSlot>(std::max(epochs_.size(), other.epochs_.size()));
-  std::span<const Deviation> mine = deviations_, theirs = other.deviations_;
+  std::span<const Deviation> mine = deviations_;
+  std::span<const Deviation> theirs = other.deviations_;
   const auto take = [](std::span<const Deviation>& from, LaneSlot lane) {
     std::size_t count = 0;
     while (count < from.size() && from[count].lane == lane) ++count;
@@ -120,7 +121,7 @@ void VectorClock::join(const VectorClock& other, const Among& among) {
     if (other[lane] <= (*this)[lane] && of_mine.empty() && of_theirs.empty()) continue;
     join_lane(lane, of_mine, of_theirs, other, among, joined);
   }
-  deviations_.assign(joined.begin(), joined.end());
+  deviations_.assign(joined.data(), joined.data() + joined.size());
 }
 
 }  // namespace streamsan::ordering

@@ -27,6 +27,8 @@
 #include <tuple>
 #include <vector>
 
+#include "ordering/plain_list.h"
+
 namespace streamsan::ordering {
 
 using Epoch = std::uint64_t;
@@ -113,8 +115,8 @@ class VectorClock {
   void join_lane(LaneSlot lane, std::span<const Deviation> mine, std::span<const Deviation> theirs,
                  const VectorClock& other, const Among& among, std::vector<Deviation>& out);
 
-  std::vector<Epoch> epochs_;
-  std::vector<Deviation> deviations_;  ///< by lane, then by variant; never equal to the base, nor past epochs_
+  PlainList<Epoch> epochs_;
+  PlainList<Deviation> deviations_;  ///< by lane, then by variant; never equal to the base, nor past epochs_
 };
 
 }  // namespace streamsan::ordering

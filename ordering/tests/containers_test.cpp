@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The flat map against std::map, the table of allocations, vector clocks, and the spans of assumed rules.
+// The flat map against std::map, the plain list against std::vector, the table of allocations, vector clocks, and the spans of assumed rules.
 #include <gtest/gtest.h>
 
 #include <map>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "ordering/allocations.h"
 #include "ordering/assumptions.h"
 #include "ordering/flat_map.h"
 #include "ordering/kept_node.h"
+#include "ordering/plain_list.h"
 #include "ordering/two_clocks.h"
 
 namespace streamsan::ordering {
@@ -81,6 +83,81 @@ TEST(FlatMap, ALoneEntryIsFoundWhereverItIs) {
   int sum = 0;
   map.for_each([&](std::uint64_t, int value) { sum += value; });
   EXPECT_EQ(sum, 1);
+}
+
+TEST(PlainList, AgreesWithStdVector) {
+  std::mt19937 random(7);
+  std::vector<PlainList<int>> fast(4);
+  std::vector<std::vector<int>> slow(4);
+  for (int step = 0; step < 50'000; ++step) {
+    const std::size_t i = random() % 4;
+    const std::size_t other = random() % 4;
+    PlainList<int>& list = fast[i];
+    std::vector<int>& same = slow[i];
+    switch (random() % 16) {
+      case 0:
+        list = fast[other];
+        same = std::vector<int>(slow[other]);
+        break;
+      case 1:
+        list = std::move(fast[other]);
+        if (i != other) same = std::exchange(slow[other], {});
+        break;
+      case 2: {
+        PlainList<int> copy(list);
+        PlainList<int> moved(std::move(list));
+        ASSERT_TRUE(list.empty());
+        ASSERT_TRUE(copy == moved);
+        list = std::move(copy);
+        break;
+      }
+      case 3:
+        list.clear();
+        same.clear();
+        break;
+      case 4:
+        list.reset();
+        same.clear();
+        ASSERT_EQ(list.capacity(), 0u);
+        break;
+      case 5:
+        list.truncate(list.size() / 2);
+        same.resize(same.size() / 2);
+        break;
+      case 6: {
+        const std::size_t size = random() % 40;
+        list.resize(size, step);
+        same.resize(size, step);
+        break;
+      }
+      case 7: {
+        const auto is_odd = [](int value) { return value % 2 != 0; };
+        ASSERT_EQ(list.erase_if(is_odd), std::erase_if(same, is_odd));
+        break;
+      }
+      case 8:
+        list.assign(slow[other].data(), slow[other].data() + slow[other].size());
+        same = std::vector<int>(slow[other]);
+        break;
+      case 9:
+        list.reserve(random() % 20);
+        break;
+      case 10:  // one of its own, which moves if there is no room
+        if (list.empty()) break;
+        list.push_back(list.front());
+        same.push_back(int{same.front()});
+        break;
+      default:
+        list.push_back(step);
+        same.push_back(step);
+    }
+    ASSERT_EQ(std::vector<int>(list.begin(), list.end()), same);
+    ASSERT_GE(list.capacity(), list.size());
+    ASSERT_EQ(fast[i] == fast[other], slow[i] == slow[other]);
+    if (!same.empty()) {
+      ASSERT_EQ(list.back(), same.back());
+    }
+  }
 }
 
 TEST(KeptNode, TheMapIsAsWithoutIt) {
