@@ -125,14 +125,14 @@ class Progress {
     if (hosts.empty() || !(joined() || sees_threads())) return nullptr;
     return &known_if_joined(hosts.front()).documented;
   }
-  HostThread& thread(ThreadId id) {
+  [[gnu::always_inline]] HostThread& thread(ThreadId id) {
     if (!caller_ || caller_id_ != id) [[unlikely]]
       meet_caller(id);
     caller_->host->last_call = ++calls_;
     return *caller_;
   }
   HostClock& host(ThreadId id) { return *thread(id).host; }
-  [[nodiscard]] Lane* lane(StreamId stream) {
+  [[nodiscard, gnu::always_inline]] Lane* lane(StreamId stream) {
     const LaneSlot* slot = streams.find(static_cast<std::uint64_t>(stream));
     return slot ? &lanes[*slot] : nullptr;
   }
