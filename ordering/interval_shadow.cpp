@@ -81,6 +81,16 @@ void IntervalShadow::remember(Range range, const Reference& access, const Vector
     return;
   }
 
+  const bool is_new = first == segments_.size() || segments_[first].range.begin >= range.end;
+  if (is_new && !range.empty()) {  // as below, without the way through rebuilt_
+    Segment& made =
+        *segments_.insert(segments_.begin() + static_cast<std::ptrdiff_t>(first), {range, std::move(spare_)});
+    add(made.references, access, pool, counters);
+    coalesce(first, first + 1, pool, counters);
+    if (segments_.size() > kMostSegments) forget_older_half(pool, counters);
+    return;
+  }
+
   std::size_t last = first;
   while (last < segments_.size() && segments_[last].range.begin < range.end) ++last;
   rebuilt_.clear();

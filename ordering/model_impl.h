@@ -43,7 +43,11 @@ struct Model::Impl {
   }
   /// A kernel that its stream's clock holds for. `learned`: its bytes are.
   void touch_kernel(const Access& inferred, bool learned, const Actor& actor, std::span<const PointerArgument> pointers,
-                    std::span<const KernelBytes> bytes);
+                    std::span<const KernelBytes> bytes) {
+    if (!pointers.empty()) checks.touch_pointers(inferred, pointers, actor);
+    if (!bytes.empty()) touch_bytes(inferred, learned, actor, bytes);
+  }
+  void touch_bytes(const Access& inferred, bool learned, const Actor& actor, std::span<const KernelBytes> bytes);
   /// One that may overlap those in front of it, and is the last of its chain by now.
   struct Dependent {
     const Lane& lane;

@@ -68,10 +68,8 @@ void mark_access(Progress& progress, Lives& lives, const Operation& operation, R
 
 }  // namespace
 
-void Model::Impl::touch_kernel(const Access& inferred, bool learned, const Actor& actor,
-                               std::span<const PointerArgument> pointers, std::span<const KernelBytes> bytes) {
-  checks.touch_pointers(inferred, pointers, actor);
-  if (bytes.empty()) return;
+void Model::Impl::touch_bytes(const Access& inferred, bool learned, const Actor& actor,
+                              std::span<const KernelBytes> bytes) {
   Access access = inferred;
   access.exact = true;
   access.learned = learned;
