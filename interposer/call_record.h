@@ -113,7 +113,7 @@ class CallRecord {
     } else if constexpr (kEffect.batch != api::Batch::None) {
       return fill_batch();
     } else if constexpr (is_plain_stream_operation(kKind)) {
-      return on_stream(plain_kind(kKind), stream());
+      return fill_plain();
     } else {
       return fill_other();
     }
@@ -142,6 +142,22 @@ class CallRecord {
     slot.record->flags = at.flags;
     slot.record->in_stream().stream = at.handle;
     slot.record->in_stream().context = at.context;
+    return slot;
+  }
+
+  Slot fill_plain() const {
+    constexpr trace::Kind kPlain = plain_kind(kKind);
+    Slot slot = on_stream(kPlain, stream());
+    if constexpr (kEffect.word_bits != 0) {
+      if (!slot) return slot;
+      auto& w = slot.record->as<kPlain>();
+      w.word = arg<kEffect.object>();
+      w.value = arg<kEffect.src>();
+      if constexpr (kPlain == trace::Kind::StreamJoinsAll) {
+        w.how = arg<kEffect.flags>();
+        w.bits = kEffect.word_bits;
+      }
+    }
     return slot;
   }
 

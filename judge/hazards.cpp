@@ -45,6 +45,7 @@ bool takes_the_place_of(const ordering::Hazard& certain, const ordering::Hazard&
 
 bool KeptHazard::refuted() const {
   if (!is_possible(hazard) || hazard.perhaps_signalled || hazard.perhaps_passed_on) return false;
+  if (hazard.awaits_value != ordering::Hazard::Awaits::No) return false;
   if (refutations >= kEnoughRefutations) return true;
   const bool earlier = in_doubt(hazard.earlier), later = in_doubt(hazard.later);
   return (earlier || later) && (!earlier || earlier_measured) && (!later || later_measured);

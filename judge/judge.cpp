@@ -41,13 +41,20 @@ void Judge::hazard(const ordering::Hazard& hazard) {
     return;
   }
   if (!ended_by_.empty() || known_of_launch(hazard)) return;
-  if (hidden_order_.empty()) {
+  const ordering::Hazard::Awaits awaits = value_waits_.who_waits(hazard);
+  if (hidden_order_.empty() && awaits == ordering::Hazard::Awaits::No) {
     ask_about(hazard);
     return note_release(hazard, hazards_.add(hazard, failed_calls_.behind(hazard)));
   }
   ordering::Hazard doubtful = hazard;
   doubtful.certainty = ordering::Certainty::Possible;
-  doubtful.order_known = false;
+  doubtful.order_known = hidden_order_.empty();
+  doubtful.awaits_value = awaits;
+  if (doubtful.order_known) {
+    const std::uint32_t index = hazards_.add(doubtful, nullptr);
+    if (index != kNotKept) value_waits_.keep(doubtful, index);
+    return;
+  }
   note_release(hazard, hazards_.add(doubtful, nullptr));
 }
 
@@ -265,22 +272,6 @@ void Judge::fill(const Item& item) {
   form_of(record) == Form::Synchronous ? blocks(item) : model_.returned(ThreadId{record.thread}, true);
 }
 
-void Judge::stream_action(const Item& item, ordering::Call call, StreamId stream) {
-  const auto& w = item.record->as<Kind::StreamAction>();
-  std::vector<ordering::BatchPart>& parts = batches_[item.record->thread];
-  add_parts(item, parts);
-  if (w.more) return;
-  if (parts.empty()) {
-    // A prefetch only moves what everybody may touch as before.
-    model_.stream_action(call, stream, !row_of(*item.record).effect.prefetch);
-    return;
-  }
-  const bool discards = row_of(*item.record).effect.batch == api::Batch::Discards;
-  model_.batch(call, stream, parts, discards ? ordering::AccessSource::Fill : ordering::AccessSource::Copy);
-  model_.returned(call.thread, true);
-  parts.clear();
-}
-
 void Judge::stream_operation(const Item& item) {
   const Record& record = *item.record;
   host_code_in_streams_ |= record.kind == Kind::HostFunction;
@@ -293,7 +284,7 @@ void Judge::stream_operation(const Item& item) {
   } else if (record.kind == Kind::StreamAction) {
     stream_action(item, call, stream);
   } else if (record.kind == Kind::StreamJoinsAll) {
-    model_.stream_joins_all(call, stream);
+    wait_for_value(record, call, stream);
   } else {
     launch_graph(record, stream);
   }
@@ -430,9 +421,11 @@ void Judge::take(const Item& item) {
       return context_event(record);
     case Kind::SyncStream:
       model_.sync_stream(call(record), stream_of(record));
+      value_waits_.end(stream_of(record), model_.statistics().operations);
       return blocks(item);
     case Kind::SyncContext:
       model_.sync_context(call(record), handles_.context(record.as<Kind::SyncContext>().context, thread));
+      value_waits_.end_all(model_.statistics().operations);
       return blocks(item);
     case Kind::QueryStream:
       model_.query_stream_succeeded(call(record), stream_of(record));

@@ -51,6 +51,7 @@
 #include "judge/places.h"
 #include "judge/releases.h"
 #include "judge/textures.h"
+#include "judge/value_waits.h"
 #include "ordering/model.h"
 #include "trace/reader.h"
 
@@ -236,6 +237,8 @@ class Judge : private ordering::HazardSink {
   bool is_own_event(const EventOfThread& event, ordering::SiteId free);
   void signal(const trace::Record& record);
   void await(const trace::Record& record);
+  void wait_for_value(const trace::Record& record, ordering::Call call, ordering::StreamId stream);
+  void value_written(const trace::Record& record, ordering::Call call, ordering::StreamId stream);
   void name_memory(const trace::Item& item);
   /// Has the thread made a call of CUDA's?
   [[nodiscard]] bool calls_cuda(std::uint16_t thread) const { return callers_.find(thread) != nullptr; }
@@ -245,6 +248,7 @@ class Judge : private ordering::HazardSink {
   Handles handles_;
   EventMisuse event_misuse_;
   FailedCalls failed_calls_;
+  ValueWaits value_waits_;
   HiddenSyncs hidden_syncs_;
   Releases releases_;
   Places places_;

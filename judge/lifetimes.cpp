@@ -16,6 +16,7 @@
 #include <span>
 
 #include "judge/judge.h"
+#include "judge/transfers.h"
 #include "ordering/api/row.h"
 
 namespace streamsan::judge {
@@ -273,6 +274,40 @@ void Judge::await(const Record& record) {
   } else {
     model_.await(call, stream, w.object);
   }
+}
+
+void Judge::stream_action(const Item& item, ordering::Call call, StreamId stream) {
+  const auto& w = item.record->as<Kind::StreamAction>();
+  std::vector<ordering::BatchPart>& parts = batches_[item.record->thread];
+  add_parts(item, parts);
+  if (w.more) return;
+  if (parts.empty()) {
+    // A prefetch only moves what everybody may touch as before.
+    model_.stream_action(call, stream, !row_of(*item.record).effect.prefetch);
+    if (w.word != 0) value_written(*item.record, call, stream);
+    return;
+  }
+  const bool discards = row_of(*item.record).effect.batch == api::Batch::Discards;
+  model_.batch(call, stream, parts, discards ? ordering::AccessSource::Fill : ordering::AccessSource::Copy);
+  model_.returned(call.thread, true);
+  parts.clear();
+}
+
+/// Or for anything else: of such a wait no word is known, nor of any in the trace of an older recorder.
+void Judge::wait_for_value(const Record& record, ordering::Call call, StreamId stream) {
+  const auto& w = record.as<Kind::StreamJoinsAll>();
+  const ordering::OpId op = model_.stream_joins_all(call, stream);
+  if (w.word == 0) return;
+  value_waits_.wait(stream, static_cast<std::uint64_t>(op),
+                    {w.word, w.value, static_cast<std::uint32_t>(w.how), static_cast<unsigned>(w.bits)});
+}
+
+void Judge::value_written(const Record& record, ordering::Call call, StreamId stream) {
+  const auto& w = record.as<Kind::StreamAction>();
+  const ValueWaits::Ended ended = value_waits_.write(stream, w.word, w.value, model_.statistics().operations);
+  for (const StreamId waited : ended.streams)
+    if (waited != stream) model_.stream_joins_all(call, waited);
+  for (const std::uint32_t index : ended.harmless) hazards_.withdraw(index);
 }
 
 void Judge::name_memory(const Item& item) {

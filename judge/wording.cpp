@@ -378,6 +378,10 @@ std::string explanation(const Hazard& hazard, const Nouns& nouns) {
     text += " But a host thread had waited for " + nouns.earlier + op(hazard.earlier) +
             " by then, and may have passed that on in a way that is not seen (plain atomics, for example); " +
             "streamsan_happens_before() and streamsan_happens_after() say so.";
+  } else if (hazard.awaits_value != Hazard::Awaits::No && hazard.order_known) {
+    const bool earlier = hazard.awaits_value == Hazard::Awaits::Earlier;
+    text += " But " + (earlier ? nouns.earlier_stream : nouns.later_stream) + " waits for a value in memory: if " +
+            (earlier ? nouns.later : nouns.earlier) + " comes before the write of it, that orders the two (R-MOP-04).";
   } else if (hazard.certainty == ordering::Certainty::Possible && hazard.order_known) {
     text += why_possible(hazard, nouns);
   }

@@ -169,6 +169,10 @@ struct Hazard {
   bool perhaps_signalled = false;  ///< Possible only because of a host function after `earlier` (R-HST-06)
   /// Possible because another host thread knew `earlier` to be complete, and may have passed that on (R-SYN-10).
   bool perhaps_passed_on = false;
+  /// Possible because the stream of one of the two waits for a value in memory, which may be written behind the other
+  /// one (R-MOP-04). Never set by the model.
+  enum class Awaits : std::uint8_t { No, Earlier, Later };
+  Awaits awaits_value = Awaits::No;
   bool order_known = true;  ///< false: the program makes order that the model does not see. Never set by the model
   Order order = Order::Unordered;
   std::optional<Rule> leaned_on;  ///< Latent: the assumed rule that orders the pair today

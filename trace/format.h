@@ -49,7 +49,7 @@ enum class MemoryKind : std::uint8_t;
 namespace streamsan::trace {
 
 inline constexpr std::uint64_t kMagic = 0x31656361'72747353ull;  // "Sstrace1"
-inline constexpr std::uint32_t kVersion = 14;
+inline constexpr std::uint32_t kVersion = 15;
 inline constexpr std::uint32_t kOldestVersion = 1;  ///< still read; `since` in records.def says what old formats lack
 inline constexpr std::size_t kHeaderBytes = std::size_t{64} << 10;  ///< whole pages wherever CUDA runs
 inline constexpr std::uint32_t kCarriesFunctionsSince = 7;

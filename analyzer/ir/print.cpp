@@ -26,8 +26,8 @@
 //            attributes, in any order: on S (stream), for E (event), object X (of a call), api NAME, detail "...",
 //              nonblocking ... (kind of a stream), pinned ... (kind of memory), timing, no_timing, tensor, synchronous,
 //              implicit_stream, unchecked, relaxed, pooled, of_object, transfers, of_tensors, limited, for_value,
-//              host_only, [perhaps_](programmatic | waits | triggers_first); target, source, to (second event), work, callee,
-//              arguments where the op has them against its shape
+//              host_only, [perhaps_](programmatic | waits | triggers_first); target, source, to (second event), work,
+//              callee, arguments where the op has them against its shape
 //            accesses, at the end: (reads | writes | updates | atomics | touches) X [bytes EXPR] [pinned] [pageable]
 //              [by_data] [inside [N] | single [N] | from N (bits of arguments)]
 //              [on_host | on_device] [early MODE | perhaps_early MODE], with or without commas

@@ -271,6 +271,18 @@ constexpr Effect batch_decompress(Position parts, Position count, Position strea
   return {.kind = EffectKind::StreamAction, .src = parts, .stream = stream, .count = count, .batch = Batch::Decompress};
 }
 constexpr Effect stream_joins_all(Position stream) { return {.kind = EffectKind::StreamJoinsAll, .stream = stream}; }
+/// `bits`: of the word.
+constexpr Effect write_value(Position stream, Position word, Position value, std::uint8_t bits) {
+  return {.kind = EffectKind::StreamAction, .object = word, .src = value, .stream = stream, .word_bits = bits};
+}
+constexpr Effect wait_value(Position stream, Position word, Position value, Position how, std::uint8_t bits) {
+  return {.kind = EffectKind::StreamJoinsAll,
+          .object = word,
+          .src = value,
+          .stream = stream,
+          .flags = how,
+          .word_bits = bits};
+}
 
 constexpr Effect signal_semaphores(Position semaphores, Position values, Position count, Position stream) {
   return {.kind = EffectKind::StreamAction,

@@ -156,6 +156,7 @@ struct Effect {
   bool destroys_graph = false;   ///< Pass: the executable graph that is argument 0 is gone
   Batch batch = Batch::None;     ///< StreamAction
   bool semaphores = false;       ///< StreamAction, StreamJoinsAll: signals, or waits for, external semaphores
+  std::uint8_t word_bits = 0;    ///< StreamAction, StreamJoinsAll: writes, or waits for, a word of so many bits
   bool green = false;            ///< ContextRecord, ContextWait: of a CUgreenCtx
   bool prefetch = false;         ///< StreamAction: it only moves what everybody may touch as before
   bool runs_code = false;        ///< StreamAction: it launches a kernel, or uploads a graph, which may have kernels

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The flat map against std::map, the plain list against std::vector, the table of allocations, vector clocks, and the spans of assumed rules.
+// The flat map against std::map, the plain list against std::vector, the table of allocations, vector clocks, and the
+// spans of assumed rules.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -108,6 +108,9 @@ std::vector<Slot> batch_slots(const Effect& effect) {
   const Slot sizes = bytes(any_of<std::size_t*>(), {"sizes"});
   switch (effect.batch) {
     case Batch::None:
+      if (effect.word_bits != 0)
+        return {object(any_of<CUdeviceptr>(), {"addr"}), source(any_of<cuuint32_t, cuuint64_t>(), {"value"}), stream(),
+                optional(flags())};
       return effect.semaphores ? semaphore_slots() : std::vector<Slot>{optional(stream())};
     case Batch::Copies:
       return {array("dst", &Effect::dst, {"dsts"}),
@@ -218,13 +221,12 @@ std::vector<Slot> slots_of(const Effect& effect) {
     case HostFunction:
     case CaptureBegin:
       return {stream()};
-    case StreamJoinsAll:
-      return effect.semaphores ? semaphore_slots() : std::vector<Slot>{stream()};
     case PointerAttribute:
       return {object(any_of<CUdeviceptr>(), {"ptr"}),
               {"src", &Effect::src, any_of<const void*>(), {"value"}},
               {"flags", &Effect::flags, any_of<CUpointer_attribute>(), {"attribute"}}};
     case StreamAction:
+    case StreamJoinsAll:
       return batch_slots(effect);
     case SyncEvent:
     case QueryEvent:
@@ -240,9 +242,9 @@ std::vector<Slot> slots_of(const Effect& effect) {
     case GraphLaunch:
       return {object(any_of<CUgraphExec>()), stream()};
     case GraphUpdate:
-      return {object(any_of<CUgraphExec>()), source(any_of<CUgraph>())};
     case GraphNodeUpdate:
-      return {object(any_of<CUgraphExec>()), source(any_of<CUgraphNode>())};
+      return {object(any_of<CUgraphExec>()),
+              source(effect.kind == GraphUpdate ? any_of<CUgraph>() : any_of<CUgraphNode>())};
     case GraphAddNode:
       return {object(any_of<CUgraphNode*>()), optional({"src", &Effect::src, any_of<CUgraph>(), {"childgraph"}})};
     case GraphClone:

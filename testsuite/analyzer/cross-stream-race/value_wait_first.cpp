@@ -2,7 +2,7 @@
 // RUN: %check cross-stream-race %s
 // RUN: %check cross-stream-race %s -- -DFIXED
 //
-// A stream may be told to wait for a value before the work is submitted that writes it: then that work comes first. Once
+// A wait for a value may be submitted before the work behind which it is written: then that work comes first. Once
 // the host has waited for the stream, the value is there, and what comes later is ordered by nothing.
 #include <cuda.h>
 

@@ -61,6 +61,8 @@ HAZARDS = [
     *twins("product-upload-light", "product_upload.cu", product("light"),
            ("-g", "-lcublas", "-lcublasLt", "-DLIGHT"), **BLAS),
     *twins("product-upload-captured", "product_upload.cu", product("captured"), ("-g", "-lcublas", "-DCAPTURED"), **BLAS),
+    *twins("value-wait-first", "value_wait_first.cu", race("copy", "kernel", hazard="write-after-read"), ("-g", "-lcuda"),
+           null=False, record=True),
     *twins("context-event", "context_event.cpp", race("first", "second"), ("-g", "-lcuda")),
     Case("slices", Target("slices.cu", ("-g",)), expect=NO_ERROR, record=True),
     Case("slices-fixed", Target("slices.cu", ("-g", "-DFIXED")), expect=NO_ERROR),

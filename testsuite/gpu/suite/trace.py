@@ -12,7 +12,7 @@ import struct
 from pathlib import Path
 
 MAGIC = 0x3165636172747353
-VERSION = 14
+VERSION = 15
 HEADER_BYTES = 65536
 OLD_HEADER_BYTES = 4096  # up to format 6
 SLOT_BYTES = 64
