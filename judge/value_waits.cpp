@@ -25,9 +25,9 @@ bool ValueWait::ends_with(std::uint64_t there) const {
     case kAnd:
       return (there & value & mask) != 0;
     case kNor:
+    default:
       return (~(there | value) & mask) != 0;
   }
-  return false;
 }
 
 bool ValueWaits::wait(ordering::StreamId stream, std::uint64_t op, const ValueWait& wait) {

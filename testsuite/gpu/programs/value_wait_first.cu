@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // R-MOP-04: the wait of a consumer is submitted before the work of the producer, behind which the value is written.
-// That is in order; without the wait, the copy reads what the kernel may be writing.
+// That is in order; without the wait, the copy reads what the kernel may be writing. The kernel has run before: to load it
+// the driver would wait for the stream that waits.
 #include <cuda.h>
 
 #include "kernels.cuh"
@@ -21,7 +22,8 @@ int main() {
   float* host = pinned_floats();
   unsigned* flag;
   CHECK(cudaMalloc(&flag, sizeof *flag));
-  CHECK(cudaMemset(data, 0, kBytes));
+  fill<<<blocks_for(kCount), 256>>>(data, kCount, 0.0f);
+  CHECK(cudaGetLastError());
   CHECK(cudaMemset(flag, 0, sizeof *flag));
   CHECK(cudaDeviceSynchronize());
   const auto word = reinterpret_cast<CUdeviceptr>(flag);

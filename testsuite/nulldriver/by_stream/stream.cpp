@@ -18,14 +18,21 @@ namespace streamsan::null {
 namespace {
 
 /// A property of the stream's object.
-template <class Value, class Get>
+template <auto resolved = resolve, class Value, class Get>
 CUresult get(CUstream handle, Value* out, Get property) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const Lock lock = lock_state();
   CUstream stream = nullptr;
-  const CUresult unknown = resolve(handle, kDefaultStream, &stream);
-  if (unknown == CUDA_SUCCESS) *out = property(stream);
-  return unknown;
+  const CUresult refused = resolved(handle, kDefaultStream, &stream);
+  if (refused == CUDA_SUCCESS) *out = property(stream);
+  return refused;
+}
+
+/// One that breaks the capture of the stream that is asked (driver 580): flags, number and device do, context and
+/// priority do not.
+template <class Value, class Get>
+CUresult get_uncaptured(CUstream handle, Value* out, Get property) {
+  return get<resolve_uncaptured>(handle, out, property);
 }
 
 CUresult record(CUevent event, CUstream handle) {
@@ -155,12 +162,7 @@ using namespace streamsan::null;
 
 SS_EXPORT cuStreamGetFlags(CUstream stream, unsigned* flags) {
   SS_CALL(cuStreamGetFlags);
-  if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const Lock lock = lock_state();
-  CUstream found = nullptr;
-  const CUresult refused = resolve_uncaptured(stream, kDefaultStream, &found);
-  if (refused == CUDA_SUCCESS) *flags = found->flags;
-  return refused;
+  return get_uncaptured(stream, flags, [](CUstream s) { return s->flags; });
 }
 
 SS_EXPORT cuStreamGetPriority(CUstream stream, int* priority) {
@@ -170,12 +172,12 @@ SS_EXPORT cuStreamGetPriority(CUstream stream, int* priority) {
 
 SS_EXPORT cuStreamGetId(CUstream stream, unsigned long long* id) {
   SS_CALL(cuStreamGetId);
-  return get(stream, id, [](CUstream s) { return s->id; });
+  return get_uncaptured(stream, id, [](CUstream s) { return s->id; });
 }
 
 SS_EXPORT cuStreamGetDevice(CUstream stream, CUdevice* device) {
   SS_CALL(cuStreamGetDevice);
-  return get(stream, device, [](CUstream s) { return s->context->device; });
+  return get_uncaptured(stream, device, [](CUstream s) { return s->context->device; });
 }
 
 SS_EXPORT cuStreamGetCtx(CUstream stream, CUcontext* context) {
