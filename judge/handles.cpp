@@ -127,6 +127,10 @@ void Handles::destroy_stream(std::uint64_t raw) {
   const std::uint32_t* found = streams_.find(raw);
   if (!found) return;
   StreamId id{*found};
+  // A stream that was not announced when it was captured first is, before its capture ends.
+  const StreamLife* life = stream_lives_.find(key(id));
+  const std::vector<StreamId>* members = life && life->capture ? captures_.find(life->capture) : nullptr;
+  if (members && !members->empty() && members->front() == id) end_capture(id);
   streams_.erase(raw);
   model_.destroy_stream(id);
   destroyed_streams_.push_back(id);

@@ -13,7 +13,8 @@ namespace {
 /// 2^64 / n^2 runs.
 std::uint64_t fold_key(const ordering::Hazard& hazard) {
   std::uint64_t key = mix(0x5374726541ull, static_cast<std::uint64_t>(hazard.kind));
-  key = mix(key, static_cast<std::uint64_t>(hazard.perhaps_passed_on) << 16 |
+  key = mix(key, static_cast<std::uint64_t>(hazard.awaits_value) << 24 |
+                     static_cast<std::uint64_t>(hazard.perhaps_passed_on) << 16 |
                      static_cast<std::uint64_t>(hazard.certainty) << 8 | static_cast<std::uint64_t>(hazard.order));
   key = mix(key, hazard.leaned_on ? static_cast<std::uint64_t>(*hazard.leaned_on) + 1 : 0);
   for (const ordering::Access* access : {&hazard.earlier, &hazard.later}) {

@@ -41,21 +41,23 @@ void Judge::hazard(const ordering::Hazard& hazard) {
     return;
   }
   if (!ended_by_.empty() || known_of_launch(hazard)) return;
-  const ordering::Hazard::Awaits awaits = value_waits_.who_waits(hazard);
-  if (hidden_order_.empty() && awaits == ordering::Hazard::Awaits::No) {
+  ordering::Hazard kept = hazard;
+  if (!hidden_order_.empty()) {
+    kept.certainty = ordering::Certainty::Possible;
+    kept.order_known = false;
+    return note_release(hazard, hazards_.add(kept, nullptr));
+  }
+  using Awaits = ordering::Hazard::Awaits;
+  const Awaits awaits = value_waits_.who_waits(hazard);
+  if (awaits != Awaits::No && hazard.certainty == ordering::Certainty::Certain) {
+    kept.certainty = ordering::Certainty::Possible;
+    kept.awaits_value = awaits;
+  } else {
     ask_about(hazard);
-    return note_release(hazard, hazards_.add(hazard, failed_calls_.behind(hazard)));
   }
-  ordering::Hazard doubtful = hazard;
-  doubtful.certainty = ordering::Certainty::Possible;
-  doubtful.order_known = hidden_order_.empty();
-  doubtful.awaits_value = awaits;
-  if (doubtful.order_known) {
-    const std::uint32_t index = hazards_.add(doubtful, nullptr);
-    if (index != kNotKept) value_waits_.keep(doubtful, index);
-    return;
-  }
-  note_release(hazard, hazards_.add(doubtful, nullptr));
+  const std::uint32_t index = hazards_.add(kept, failed_calls_.behind(hazard));
+  note_release(hazard, index);
+  if (awaits != Awaits::No && index != kNotKept) value_waits_.keep(hazard, awaits, index);
 }
 
 /// Asks for both kernels, also for one whose bytes are exact this time: both have to be measured in one turn.
@@ -134,6 +136,7 @@ void Judge::finish_pending(ThreadId thread) {
   if (!pending || *pending == 0) return;
   *pending = 0;
   model_.returned(thread, true);
+  host_has_waited(thread, true);
 }
 
 void Judge::call_end(const Item& item) {
@@ -141,6 +144,7 @@ void Judge::call_end(const Item& item) {
   if (!pending || *pending != item.record->as<Kind::CallEnd>().position + 1) return;
   *pending = 0;
   model_.returned(ThreadId{item.record->thread}, !item.cancelled);
+  host_has_waited(ThreadId{item.record->thread}, !item.cancelled);
 }
 
 bool Judge::may_wait(const Record& launch, std::uint32_t kernel) {
@@ -259,6 +263,7 @@ void Judge::copy(const Item& item) {
   if (!handles_.executes(stream)) return;
   const auto [dst, src] = sides_of_copy(item);
   event_misuse_.work(stream);
+  value_waits_.overwritten(dst);
   model_.copy(call(record), stream, dst, src, form_of(record));
   form_of(record) == Form::Synchronous ? blocks(item) : model_.returned(ThreadId{record.thread}, true);
 }
@@ -268,6 +273,7 @@ void Judge::fill(const Item& item) {
   StreamId stream = stream_of(record);
   if (!handles_.executes(stream)) return;
   event_misuse_.work(stream);
+  value_waits_.overwritten(bytes_of_fill(record));
   model_.fill(call(record), stream, bytes_of_fill(record), form_of(record));
   form_of(record) == Form::Synchronous ? blocks(item) : model_.returned(ThreadId{record.thread}, true);
 }
@@ -421,15 +427,13 @@ void Judge::take(const Item& item) {
       return context_event(record);
     case Kind::SyncStream:
       model_.sync_stream(call(record), stream_of(record));
-      value_waits_.end(stream_of(record), model_.statistics().operations);
+      host_waits_for({stream_of(record)}, thread);
       return blocks(item);
     case Kind::SyncContext:
-      model_.sync_context(call(record), handles_.context(record.as<Kind::SyncContext>().context, thread));
-      value_waits_.end_all(model_.statistics().operations);
-      return blocks(item);
+      return sync_context(item);
     case Kind::QueryStream:
       model_.query_stream_succeeded(call(record), stream_of(record));
-      return;
+      return value_waits_.complete(stream_of(record), model_.statistics().operations);
     case Kind::QueryEvent:
       return query_event(record);
     case Kind::CaptureBegin:

@@ -33,6 +33,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -239,6 +240,9 @@ class Judge : private ordering::HazardSink {
   void await(const trace::Record& record);
   void wait_for_value(const trace::Record& record, ordering::Call call, ordering::StreamId stream);
   void value_written(const trace::Record& record, ordering::Call call, ordering::StreamId stream);
+  void sync_context(const trace::Item& item);
+  void host_waits_for(std::vector<ordering::StreamId> streams, ordering::ThreadId thread);
+  void host_has_waited(ordering::ThreadId thread, bool ok);
   void name_memory(const trace::Item& item);
   /// Has the thread made a call of CUDA's?
   [[nodiscard]] bool calls_cuda(std::uint16_t thread) const { return callers_.find(thread) != nullptr; }
@@ -249,6 +253,8 @@ class Judge : private ordering::HazardSink {
   EventMisuse event_misuse_;
   FailedCalls failed_calls_;
   ValueWaits value_waits_;
+  /// By thread: the streams that its present call waits for, and the last operation before it.
+  std::map<std::uint64_t, std::pair<std::vector<ordering::StreamId>, std::uint64_t>> awaited_;
   HiddenSyncs hidden_syncs_;
   Releases releases_;
   Places places_;

@@ -304,10 +304,38 @@ void Judge::wait_for_value(const Record& record, ordering::Call call, StreamId s
 
 void Judge::value_written(const Record& record, ordering::Call call, StreamId stream) {
   const auto& w = record.as<Kind::StreamAction>();
-  const ValueWaits::Ended ended = value_waits_.write(stream, w.word, w.value, model_.statistics().operations);
-  for (const StreamId waited : ended.streams)
-    if (waited != stream) model_.stream_joins_all(call, waited);
+  const ValueWaits::Ended ended = value_waits_.write(stream, w.word, w.value);
+  if (!ended.streams.empty()) model_.signal(call, stream, w.word);
+  for (const StreamId waited : ended.streams) model_.await(call, waited, w.word);
   for (const std::uint32_t index : ended.harmless) hazards_.withdraw(index);
+}
+
+void Judge::sync_context(const Item& item) {
+  const Record& record = *item.record;
+  const ThreadId thread{record.thread};
+  const ordering::ContextId context = handles_.context(record.as<Kind::SyncContext>().context, thread);
+  model_.sync_context(call(record), context);
+  std::vector<StreamId> covered = value_waits_.waiting();
+  std::erase_if(covered, [&](StreamId stream) {
+    const StreamLife* life = handles_.life(stream);
+    return !life || life->context != context;
+  });
+  host_waits_for(std::move(covered), thread);
+  blocks(item);
+}
+
+/// The call that the thread is about to make ends waits for values, once it has returned.
+void Judge::host_waits_for(std::vector<StreamId> streams, ThreadId thread) {
+  if (value_waits_.waiting().empty()) return;
+  awaited_[static_cast<std::uint64_t>(thread)] = {std::move(streams), model_.statistics().operations};
+}
+
+void Judge::host_has_waited(ThreadId thread, bool ok) {
+  const auto known = awaited_.find(static_cast<std::uint64_t>(thread));
+  if (known == awaited_.end()) return;
+  if (ok)
+    for (const StreamId stream : known->second.first) value_waits_.complete(stream, known->second.second);
+  awaited_.erase(known);
 }
 
 void Judge::name_memory(const Item& item) {

@@ -3,13 +3,17 @@
 
 #include <algorithm>
 
+#include "ordering/rows.h"
+
 namespace streamsan::judge {
 namespace {
 
-/// Kept of a stream; older ones count as one.
-constexpr std::size_t kMostDoubts = 64;
-/// Kept of a stream; those beyond stay possible.
-constexpr std::size_t kMostOpen = 4096;
+// Of what is beyond these the oldest is forgotten: a wait counts as over, a hazard stays possible, and a value as not
+// written.
+constexpr std::size_t kMostWaits = 256;
+constexpr std::size_t kMostKept = 4096;
+constexpr std::size_t kMostWords = 65536;
+constexpr std::size_t kMostStreams = 4096;
 
 }  // namespace
 
@@ -30,55 +34,71 @@ bool ValueWait::ends_with(std::uint64_t there) const {
   }
 }
 
-bool ValueWaits::wait(ordering::StreamId stream, std::uint64_t op, const ValueWait& wait) {
+void ValueWaits::wait(ordering::StreamId stream, std::uint64_t op, const ValueWait& wait) {
   const auto known = written_.find(wait.address);
-  if (known != written_.end() && wait.ends_with(known->second)) return true;
-  Waiting& waiting = streams_[stream];
-  waiting.waits.push_back(wait);
-  if (!waiting.doubts.empty() && waiting.doubts.back().end == Doubt::kOpen) return false;
-  waiting.doubts.push_back({.begin = op});
-  if (waiting.doubts.size() > kMostDoubts) {
-    waiting.doubts[1].begin = waiting.doubts[0].begin;
-    waiting.doubts.pop_front();
-  }
-  return false;
+  if (known != written_.end() && wait.ends_with(known->second)) return;
+  if (streams_.size() == kMostStreams && !streams_.contains(stream)) streams_.erase(streams_.begin());
+  std::vector<Wait>& waits = streams_[stream].waits;
+  if (waits.size() == kMostWaits) waits.erase(waits.begin());
+  waits.push_back({op, wait});
 }
 
-void ValueWaits::close(Waiting& waiting, std::uint64_t op) {
-  waiting.waits.clear();
-  waiting.open.clear();
-  if (!waiting.doubts.empty() && waiting.doubts.back().end == Doubt::kOpen) waiting.doubts.back().end = op;
-}
-
-void ValueWaits::keep(const ordering::Hazard& hazard, std::uint32_t index) {
-  const bool earlier = hazard.awaits_value == ordering::Hazard::Awaits::Earlier;
-  std::vector<Open>& open = streams_[(earlier ? hazard.earlier : hazard.later).stream].open;
+void ValueWaits::keep(const ordering::Hazard& hazard, ordering::Hazard::Awaits awaits, std::uint32_t index) {
+  const bool earlier = awaits == ordering::Hazard::Awaits::Earlier;
+  std::vector<Kept>& kept = streams_[(earlier ? hazard.earlier : hazard.later).stream].kept;
   const ordering::Access& other = earlier ? hazard.later : hazard.earlier;
-  if (other.on_stream && open.size() < kMostOpen) open.push_back({other.stream, index});
+  if (other.on_stream && kept.size() < kMostKept)
+    kept.push_back({static_cast<std::uint64_t>(hazard.earlier.op), other.stream, index});
 }
 
-ValueWaits::Ended ValueWaits::write(ordering::StreamId writer, std::uint64_t address, std::uint64_t value,
-                                    std::uint64_t op) {
+ValueWaits::Ended ValueWaits::write(ordering::StreamId writer, std::uint64_t address, std::uint64_t value) {
+  if (written_.size() == kMostWords) written_.clear();
   written_[address] = value;
   Ended ended;
-  for (auto& [stream, waiting] : streams_) {
-    const auto over = [&](const ValueWait& wait) { return wait.address == address && wait.ends_with(value); };
-    if (std::erase_if(waiting.waits, over) == 0 || !waiting.waits.empty()) continue;
-    for (const Open& open : waiting.open)
-      if (open.other == writer) ended.harmless.push_back(open.index);
-    close(waiting, op);
-    ended.streams.push_back(stream);
+  for (auto it = streams_.begin(); it != streams_.end();) {
+    auto& [stream, waiting] = *it;
+    std::uint64_t first = ~std::uint64_t{0};  // of the waits that are over
+    // What a stream writes behind its own wait cannot end that.
+    if (stream != writer) {
+      std::erase_if(waiting.waits, [&](const Wait& wait) {
+        const bool over = wait.until.address == address && wait.until.ends_with(value);
+        if (over) first = std::min(first, wait.op);
+        return over;
+      });
+    }
+    if (first != ~std::uint64_t{0}) {
+      ended.streams.push_back(stream);
+      std::erase_if(waiting.kept, [&, first](const Kept& kept) {
+        const bool harmless = kept.other == writer && kept.op > first;
+        if (harmless) ended.harmless.push_back(kept.index);
+        return harmless;
+      });
+    }
+    it = waiting.waits.empty() ? streams_.erase(it) : std::next(it);
   }
   return ended;
 }
 
-void ValueWaits::end(ordering::StreamId stream, std::uint64_t op) {
-  const auto known = streams_.find(stream);
-  if (known != streams_.end()) close(known->second, op);
+void ValueWaits::overwritten(const ordering::Footprint& bytes) {
+  constexpr std::uint64_t kWidest = 8;
+  if (written_.empty()) return;
+  const ordering::Range range = ordering::hull(bytes);
+  if (range.empty()) return;
+  const std::uint64_t begin = range.begin < kWidest ? 0 : range.begin - kWidest + 1;
+  written_.erase(written_.lower_bound(begin), written_.lower_bound(range.end));
 }
 
-void ValueWaits::end_all(std::uint64_t op) {
-  for (auto& [stream, waiting] : streams_) close(waiting, op);
+std::vector<ordering::StreamId> ValueWaits::waiting() const {
+  std::vector<ordering::StreamId> streams;
+  for (const auto& [stream, waiting] : streams_) streams.push_back(stream);
+  return streams;
+}
+
+void ValueWaits::complete(ordering::StreamId stream, std::uint64_t op) {
+  const auto known = streams_.find(stream);
+  if (known == streams_.end()) return;
+  std::erase_if(known->second.waits, [op](const Wait& wait) { return wait.op <= op; });
+  if (known->second.waits.empty()) streams_.erase(known);
 }
 
 bool ValueWaits::may_wait(const ordering::Access& access, const ordering::Hazard& hazard) const {
@@ -86,9 +106,7 @@ bool ValueWaits::may_wait(const ordering::Access& access, const ordering::Hazard
   const auto known = streams_.find(access.stream);
   if (known == streams_.end()) return false;
   const auto earlier = static_cast<std::uint64_t>(hazard.earlier.op);
-  const auto later = static_cast<std::uint64_t>(hazard.later.op);
-  return std::ranges::any_of(known->second.doubts,
-                             [&](const Doubt& doubt) { return doubt.begin < earlier && later <= doubt.end; });
+  return std::ranges::any_of(known->second.waits, [earlier](const Wait& wait) { return wait.op < earlier; });
 }
 
 ordering::Hazard::Awaits ValueWaits::who_waits(const ordering::Hazard& hazard) const {

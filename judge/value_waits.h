@@ -8,19 +8,20 @@
 //     consumer: wait for *flag >= 1, read the buffer
 //     producer: fill the buffer, write 1 to *flag          submitted later, and runs first
 //
-// So while no write is known that ends the wait, a conflict of the stream's work with what is submitted after the wait
-// is possible, never certain. That state ends
-//   * when a stream writes such a value: the waiting stream comes after all that is submitted by then, and conflicts
-//     with the writing stream's work in front of the write were none;
-//   * when the host has waited for the stream: the value was there.
-// A value that the host or a kernel writes is not seen. Nor is it followed that a third stream comes after the waiting
-// one: conflicts of that one's work stay certain.
+// So while a wait is open, a conflict of work behind it with what is submitted after it is possible, never certain. It
+// is open until
+//   * another stream writes a value that ends it: the waiting stream then comes after that stream's work so far, and
+//     conflicts with that work were none;
+//   * the host has waited for the stream, or has found it idle: the value was there.
+// A wait is never open if such a value was the last that a stream wrote to the word, and nothing was copied or filled
+// there since.
+//
+// What the host or a kernel writes is not seen. Nor is it followed that a third stream comes after the waiting one:
+// conflicts of that one's work stay certain.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
-#include <unordered_map>
 #include <vector>
 
 #include "ordering/hazard.h"
@@ -40,43 +41,43 @@ struct ValueWait {
 
 class ValueWaits {
  public:
-  /// The operation `op` of the stream is a wait. True: a write that ends it was submitted before.
-  bool wait(ordering::StreamId stream, std::uint64_t op, const ValueWait& wait);
+  /// The operation `op` of the stream is a wait.
+  void wait(ordering::StreamId stream, std::uint64_t op, const ValueWait& wait);
   struct Ended {
-    std::vector<ordering::StreamId> streams;  ///< whose wait is over
+    std::vector<ordering::StreamId> streams;  ///< one of whose waits is over
     std::vector<std::uint32_t> harmless;      ///< the indices of hazards that were none, see keep()
   };
-  /// The operation `op` of the stream writes the value.
-  Ended write(ordering::StreamId writer, std::uint64_t address, std::uint64_t value, std::uint64_t op);
-  /// Hazards::kept()[index] counts this hazard, one side of which waits.
-  void keep(const ordering::Hazard& hazard, std::uint32_t index);
-  /// The host waits for the stream, or for all of them, and `op` was the last operation so far.
-  void end(ordering::StreamId stream, std::uint64_t op);
-  void end_all(std::uint64_t op);
+  /// The stream writes the value.
+  Ended write(ordering::StreamId writer, std::uint64_t address, std::uint64_t value);
+  /// Something else may have been written to these bytes.
+  void overwritten(const ordering::Footprint& bytes);
+  /// Hazards::kept()[index] counts this hazard, of which who_waits() was not No.
+  void keep(const ordering::Hazard& hazard, ordering::Hazard::Awaits awaits, std::uint32_t index);
+  /// The streams that have open waits.
+  [[nodiscard]] std::vector<ordering::StreamId> waiting() const;
+  /// What the stream has submitted up to the operation `op` is complete.
+  void complete(ordering::StreamId stream, std::uint64_t op);
   /// Which of the two may wait for a value that is written behind the other one?
   [[nodiscard]] ordering::Hazard::Awaits who_waits(const ordering::Hazard& hazard) const;
 
  private:
-  /// From the wait on, until no more is in doubt. Both are numbers of operations.
-  struct Doubt {
-    std::uint64_t begin = 0;
-    std::uint64_t end = kOpen;
-    static constexpr std::uint64_t kOpen = ~std::uint64_t{0};
+  struct Wait {
+    std::uint64_t op;
+    ValueWait until;
   };
-  struct Open {
+  struct Kept {
+    std::uint64_t op;          ///< of the earlier one of the two
     ordering::StreamId other;  ///< of the side that does not wait
     std::uint32_t index;
   };
   struct Waiting {
-    std::deque<Doubt> doubts;      ///< oldest first
-    std::vector<ValueWait> waits;  ///< those that are not over
-    std::vector<Open> open;        ///< met since the first of these
+    std::vector<Wait> waits;  ///< open ones, the oldest first
+    std::vector<Kept> kept;
   };
   [[nodiscard]] bool may_wait(const ordering::Access& access, const ordering::Hazard& hazard) const;
-  static void close(Waiting& waiting, std::uint64_t op);
 
-  std::map<ordering::StreamId, Waiting> streams_;
-  std::unordered_map<std::uint64_t, std::uint64_t> written_;  ///< by address, the last value
+  std::map<ordering::StreamId, Waiting> streams_;   ///< with open waits
+  std::map<std::uint64_t, std::uint64_t> written_;  ///< by address, the last value
 };
 
 }  // namespace streamsan::judge

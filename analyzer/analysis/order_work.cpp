@@ -122,14 +122,17 @@ void OrderStep::enqueue() {
     if (!added) continue;
     added->stream = stream;
     added->must = added->may = sets_.one(stream_token(stream));
-    // The value may be written behind this work, and this work may wait for a value that is written behind any other.
-    for (const ValueId held : order_.held_by_value_)
-      added->may = sets_.add(added->may, stream_token(held == stream ? kUnknown : held));
     if (values_.launches_programmatically()) {
       // R-LCH-02f: behind anything but a kernel a programmatic launch is an ordinary one.
       added->must = sets_.add(added->must, waited_token(stream));
       if (op_.work != ir::Work::Kernel) added->must = sets_.add(added->must, start_token(stream));
       added->may = added->must;
+    }
+    // The value may be written behind this work. And this work may wait for a value that is written behind any other
+    // work, or behind what the host does.
+    for (const ValueId held : order_.held_by_value_) {
+      added->may = sets_.add(added->may, stream_token(held == stream ? kUnknown : held));
+      if (held == stream) added->may = sets_.add(added->may, kHost);
     }
     host_side(*added, op_.accesses[i]);
     insert(*added);

@@ -144,59 +144,6 @@ TEST(Judge, EverySynchronisationReachesTheModel) {
   EXPECT_EQ(with([](TraceBuilder& t) { t.add(trace::Kind::HostFunction, "cuLaunchHostFunc", {kA, 0}); }), 1u);
 }
 
-TEST(Judge, AValueMayBeWrittenAfterTheWaitForItWasSubmitted) {
-  using ordering::Certainty;
-  constexpr std::uint64_t kFlag = 0x9000, kOther = 0x9100;
-  constexpr std::uint64_t kEqual = 1;  // CU_STREAM_WAIT_VALUE_EQ; 0: at least the value
-  const auto wait = [](TraceBuilder& t, std::uint64_t stream, std::uint64_t word, std::uint64_t value,
-                       std::uint64_t how = 0) {
-    t.add(trace::Kind::StreamJoinsAll, "cuStreamWaitValue32_v2", {stream, 0, word, value, how, 32});
-  };
-  const auto write = [](TraceBuilder& t, std::uint64_t stream, std::uint64_t word, std::uint64_t value) {
-    t.add(trace::Kind::StreamAction, "cuStreamWriteValue32_v2", {stream, 0, 0, 0, word, value});
-  };
-  /// What is found if B consumes behind what `before` does, and A produces then, and writes the value.
-  const auto found = [&](auto&& before, std::uint64_t value = 0) {
-    TraceBuilder trace = two_streams();
-    before(trace);
-    consume(trace);
-    produce(trace);
-    write(trace, kA, kFlag, value);
-    return judge(trace);
-  };
-  const auto certain = [](const auto& findings) {
-    return findings.size() == 1 && findings[0].severity == report::Severity::Error;
-  };
-  const auto possible = [](const auto& findings) {
-    return findings.size() == 1 && findings[0].severity == report::Severity::Possible;
-  };
-  EXPECT_TRUE(certain(found([](TraceBuilder&) {})));
-  EXPECT_TRUE(possible(found([&](TraceBuilder& t) { wait(t, kB, kFlag, 1); })));
-  EXPECT_EQ(found([&](TraceBuilder& t) { wait(t, kB, kFlag, 1); }, 1).size(), 0u) << "it was written behind A's work";
-  EXPECT_TRUE(certain(found([&](TraceBuilder& t) { write(t, kA, kFlag, 1), wait(t, kB, kFlag, 1); })));
-  EXPECT_TRUE(certain(found([&](TraceBuilder& t) { write(t, kA, kFlag, 2), wait(t, kB, kFlag, 1); })));
-  EXPECT_TRUE(possible(found([&](TraceBuilder& t) { write(t, kA, kFlag, 2), wait(t, kB, kFlag, 1, kEqual); })));
-  EXPECT_TRUE(possible(found([&](TraceBuilder& t) { write(t, kA, kFlag, 1), wait(t, kB, kFlag, 2); })));
-  EXPECT_TRUE(possible(found([&](TraceBuilder& t) { write(t, kA, kOther, 1), wait(t, kB, kFlag, 1); })));
-  EXPECT_TRUE(certain(found([&](TraceBuilder& t) { wait(t, kB, kFlag, 1), write(t, kA, kFlag, 1); })));
-  EXPECT_TRUE(certain(found([&](TraceBuilder& t) { wait(t, kB, kFlag, 1), t.sync_stream(kB); })));
-  EXPECT_TRUE(certain(found([&](TraceBuilder& t) { wait(t, kB, kFlag, 1), t.sync_context(); })));
-  EXPECT_TRUE(certain(found([&](TraceBuilder& t) { wait(t, kA, kFlag, 1), t.sync_stream(kA); })));
-
-  // The producer's work may also be submitted between the wait and what is behind it.
-  TraceBuilder in_between = two_streams();
-  wait(in_between, kB, kFlag, 1);
-  produce(in_between);
-  write(in_between, kA, kFlag, 1);
-  consume(in_between);
-  EXPECT_EQ(judge(in_between).size(), 0u);
-  TraceBuilder not_written = two_streams();
-  wait(not_written, kB, kFlag, 1);
-  produce(not_written);
-  consume(not_written);
-  EXPECT_TRUE(possible(judge(not_written)));
-}
-
 TEST(Judge, AHostFunctionMayTellTheHostOfTheWorkBeforeIt) {
   for (std::uint64_t stream : {kA, kB}) {
     TraceBuilder trace = two_streams();
