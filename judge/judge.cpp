@@ -41,21 +41,21 @@ void Judge::hazard(const ordering::Hazard& hazard) {
     return;
   }
   if (!ended_by_.empty() || known_of_launch(hazard)) return;
-  ordering::Hazard kept = hazard;
-  if (!hidden_order_.empty()) {
-    kept.certainty = ordering::Certainty::Possible;
-    kept.order_known = false;
-    return note_release(hazard, hazards_.add(kept, nullptr));
-  }
   using Awaits = ordering::Hazard::Awaits;
-  const Awaits awaits = value_waits_.who_waits(hazard);
-  if (awaits != Awaits::No && hazard.certainty == ordering::Certainty::Certain) {
-    kept.certainty = ordering::Certainty::Possible;
-    kept.awaits_value = awaits;
+  const bool order_known = hidden_order_.empty();
+  const Awaits awaits = order_known ? value_waits_.who_waits(hazard) : Awaits::No;
+  const FailedCall* failed = order_known ? failed_calls_.behind(hazard) : nullptr;
+  std::uint32_t index = kNotKept;
+  if (!order_known || (awaits != Awaits::No && hazard.certainty == ordering::Certainty::Certain)) {
+    ordering::Hazard doubtful = hazard;  // copied only here: a race in a loop comes this way each time
+    doubtful.certainty = ordering::Certainty::Possible;
+    doubtful.order_known = order_known;
+    doubtful.awaits_value = awaits;
+    index = hazards_.add(doubtful, failed);
   } else {
     ask_about(hazard);
+    index = hazards_.add(hazard, failed);
   }
-  const std::uint32_t index = hazards_.add(kept, failed_calls_.behind(hazard));
   note_release(hazard, index);
   if (awaits != Awaits::No && index != kNotKept) value_waits_.keep(hazard, awaits, index);
 }
@@ -273,8 +273,9 @@ void Judge::fill(const Item& item) {
   StreamId stream = stream_of(record);
   if (!handles_.executes(stream)) return;
   event_misuse_.work(stream);
-  value_waits_.overwritten(bytes_of_fill(record));
-  model_.fill(call(record), stream, bytes_of_fill(record), form_of(record));
+  const ordering::Footprint bytes = bytes_of_fill(record);
+  value_waits_.overwritten(bytes);
+  model_.fill(call(record), stream, bytes, form_of(record));
   form_of(record) == Form::Synchronous ? blocks(item) : model_.returned(ThreadId{record.thread}, true);
 }
 

@@ -346,19 +346,16 @@ bool Order::join(const Values& values, Sets& sets, const Order& other, bool back
   const std::size_t quiet =
       std::erase_if(quiet_, [&](const auto& entry) { return !other.quiet_.contains(entry.first); });
   changed = changed || quiet != 0;
-  std::vector<OpIndex> recorded;
-  std::set_union(recorded_.begin(), recorded_.end(), other.recorded_.begin(), other.recorded_.end(),
-                 std::back_inserter(recorded));
-  set(recorded_, recorded);
+  // Sorted: what holds on either side.
+  const auto unite = [&set](auto& mine, const auto& theirs) {
+    std::remove_cvref_t<decltype(theirs)> all;
+    std::ranges::set_union(mine, theirs, std::back_inserter(all));
+    set(mine, all);
+  };
+  unite(recorded_, other.recorded_);
   set(unknown_recorded_, unknown_recorded_ || other.unknown_recorded_);
-  std::vector<ValueId> registered;
-  std::set_union(registered_.begin(), registered_.end(), other.registered_.begin(), other.registered_.end(),
-                 std::back_inserter(registered));
-  set(registered_, registered);
-  std::vector<ValueId> held;
-  std::set_union(held_by_value_.begin(), held_by_value_.end(), other.held_by_value_.begin(), other.held_by_value_.end(),
-                 std::back_inserter(held));
-  set(held_by_value_, held);
+  unite(registered_, other.registered_);
+  unite(held_by_value_, other.held_by_value_);
   // Only facts that hold on both sides are kept.
   const auto keep_common = [&changed](auto& mine, const auto& theirs) {
     changed = std::erase_if(mine, [&](const auto& entry) { return !theirs.contains(entry.first); }) != 0 || changed;
